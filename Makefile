@@ -1,0 +1,46 @@
+# Build with PGXS; everything longer than a line is a script in test/harness.
+EXTENSION  = reservation
+MODULE_big = reservation
+OBJS      := $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
+DATA      := $(sort $(wildcard sql/reservation--*.sql))
+DOCS      := $(sort $(wildcard doc/*.md))
+
+PG_CONFIG ?= pg_config
+PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc
+PG_CXXFLAGS = -std=c++20 -Wall -Wextra -Wpedantic -Wno-register -MMD -MP \
+              -fvisibility=hidden -fvisibility-inlines-hidden
+SHLIB_LINK  = -Wl,--version-script=src/exports.map  # hides what libstdc++'s templates would export
+
+REGRESS       := $(patsubst test/sql/%.sql,%,$(sort $(wildcard test/sql/*.sql)))
+ISOLATION     := $(patsubst test/specs/%.spec,%,$(sort $(wildcard test/specs/*.spec)))
+REGRESS_OPTS   = --inputdir=test --load-extension=btree_gist --load-extension=$(EXTENSION)
+ISOLATION_OPTS = $(REGRESS_OPTS) --outputdir=.  # so that ./expected serves both
+EXTRA_CLEAN    = $(OBJS:.o=.d) build
+
+# Without the server's headers the targets at the end still work: they install what is missing.
+PGXS := $(wildcard $(shell $(PG_CONFIG) --pgxs 2>/dev/null))
+ifneq ($(PGXS),)
+override COMPILER  = $(CXX) $(CXXFLAGS)  # PGXS would link with the C driver, without libstdc++
+override with_llvm = no                  # SPI calls gain nothing from inlining
+include $(PGXS)
+reservation.so: src/exports.map
+-include $(OBJS:.o=.d)
+else
+all install installcheck clean:
+	@echo "$(PG_CONFIG) names no PGXS makefile: install PostgreSQL's server headers or set PG_CONFIG" >&2; exit 1
+endif
+
+# make test ONLY="pgtap/states sessions" runs one file and one suite.
+ONLY ?=
+VERSIONS ?= 15 17 18
+.PHONY: demo psql test test-matrix test-package
+demo:
+	@test/harness/enter demo test/harness/demo
+psql:
+	@test/harness/enter demo test/harness/shell
+test:
+	@test/harness/enter test test/harness/suites $(ONLY)
+test-matrix:
+	@test/harness/matrix $(VERSIONS)
+test-package:
+	@test/harness/package
