@@ -1,0 +1,67 @@
+# A private server: its own copy of the installed one, with the extension, and clusters on unix sockets. Sourced by
+# what `enter` runs; the current directory is the copy of the tree, $WORK the directory around it.
+#
+# The copy is why no installed PostgreSQL is ever written to: a server finds its files relative to its own
+# binaries, so an installation under $WORK/server is as good as one under /.
+source test/harness/version.bash
+server_config=${PG_CONFIG:-}
+unset "${!PG@}" MAKEFLAGS MAKELEVEL
+
+clean_up() {
+    local pid
+    for pid in "$WORK"/*/data/postmaster.pid; do
+        [ ! -e "$pid" ] || pg_ctl stop -s -m immediate -D "${pid%/*}" || true
+    done
+    cd /
+    rm -rf "$WORK"
+}
+trap clean_up EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# quietly LOG COMMAND...   shows what the command said only if it fails
+quietly() {
+    local log=$WORK/$1.log
+    shift
+    "$@" >"$log" 2>&1 && return
+    cat "$log" >&2
+    return 1
+}
+
+# Copies the server, builds the extension into the copy, and puts the copy first in PATH.
+server_build() {
+    local config=${server_config:-} option dir
+    [ -n "$config" ] || config=/usr/lib/postgresql/$(server_version)/bin/pg_config
+    for option in bindir pkglibdir sharedir includedir-server; do
+        dir=$("$config" "--$option")
+        mkdir -p "$WORK/server$dir"
+        cp -a "$dir/." "$WORK/server$dir"
+    done
+    PATH=$WORK/server$("$config" --bindir):$PATH
+    PG_CONFIG=$WORK/server$("$config" --bindir)/pg_config
+    export PATH PG_CONFIG
+    echo "Building reservation for $("$PG_CONFIG" --version)"
+    quietly build make -j"$(nproc)" "PG_CONFIG=$PG_CONFIG" all
+    grep -n 'warning:' "$WORK/build.log" >&2 || true
+    quietly install make "PG_CONFIG=$PG_CONFIG" install
+}
+
+# cluster_start NAME [SETTING...]   makes and starts the cluster NAME and makes it the one to connect to
+cluster_start() {
+    local name=$1 setting
+    shift
+    export PGHOST=$WORK/$name PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+    mkdir "$PGHOST"
+    quietly initdb initdb -D "$PGHOST/data" -U postgres -A trust -E UTF8 --no-locale --no-sync --no-instructions
+    {
+        echo "listen_addresses = ''"
+        echo "unix_socket_directories = '$PGHOST'"
+        echo "fsync = off"
+        echo "jit = off"
+        echo "max_prepared_transactions = 20"
+        echo "log_line_prefix = '%m [%p] %q%a %d '"
+        for setting in "$@"; do echo "$setting"; done
+    } >>"$PGHOST/data/postgresql.conf"
+    quietly start pg_ctl start -s -w -D "$PGHOST/data" -l "$PGHOST/log"
+}
