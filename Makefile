@@ -41,6 +41,6 @@ psql:
 test:
 	@test/harness/enter test test/harness/suites $(ONLY)
 test-matrix:
-	@test/harness/matrix $(VERSIONS)
+	@ONLY="$(ONLY)" test/harness/matrix $(VERSIONS)
 test-package:
 	@test/harness/package
