@@ -1,13 +1,12 @@
 # Runs pgTAP files, each on a database of its own, and counts assertions. Sourced by the suites pgtap and reaped.
 source test/harness/suite.bash
 
-# prove_file NAME FILE   counts the assertions of one file; shows the whole run if any is not plainly ok
+# prove_file SUITE NAME FILE   counts the assertions of one file; shows the whole run if any is not plainly ok
 prove_file() {
-    local name=$1 file=$2 log=$WORK/$1.tap status=0 good bad
-    with_database "$name" pg_prove --verbose "$file" >"$log" 2>&1 || status=$?
+    local suite=$1 name=$2 file=$3 log=$WORK/$1_$2.tap status=0 good bad excused
+    with_database "${suite}_$name" pg_prove --verbose "$file" >"$log" 2>&1 || status=$?
     good=$(grep -cE '^ok [0-9]+' "$log" || true)
     # Neither a skip nor a failure that is called to-do is a pass.
-    local excused
     excused=$(grep -ciE '^ok [0-9]+.*# *(skip|todo)' "$log" || true)
     bad=$(($(grep -cE '^not ok [0-9]+' "$log" || true) + excused))
     good=$((good - excused))
@@ -17,6 +16,6 @@ prove_file() {
     if [ "$bad" -gt 0 ]; then
         cat "$log"
     fi
-    printf '%-40s %d of %d\n' "$file" "$good" $((good + bad))
+    printf '%-40s %d of %d\n' "$suite/$name" "$good" $((good + bad))
     tally "$good" "$bad"
 }
