@@ -1,12 +1,13 @@
 # Build with PGXS; everything longer than a line is a script in test/harness.
 EXTENSION  = reservation
 MODULE_big = reservation
+EXT_VERSION := $(shell sed -n "s/^default_version = .\(.*\)./\1/p" $(EXTENSION).control)
 OBJS      := $(patsubst %.cpp,%.o,$(sort $(wildcard src/*.cpp src/*/*.cpp)))
 DATA      := $(sort $(wildcard sql/reservation--*.sql))
 DOCS      := $(sort $(wildcard doc/*.md))
 
 PG_CONFIG ?= pg_config
-PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc
+PG_CPPFLAGS = -isystem $(shell $(PG_CONFIG) --includedir-server) -Isrc -DRESERVATION_VERSION=\"$(EXT_VERSION)\"
 PG_CXXFLAGS = -std=c++20 -Wall -Wextra -Wpedantic -Wno-register -MMD -MP \
               -fvisibility=hidden -fvisibility-inlines-hidden
 SHLIB_LINK  = -Wl,--version-script=src/exports.map  # hides what libstdc++'s templates would export

@@ -1,0 +1,43 @@
+#include "guard/occupied.hpp"
+
+#include "guard/row.hpp"
+#include "pg/clock.hpp"
+#include "pg/period.hpp"
+
+namespace reservation {
+
+bool must_stay(const Kind &kind, State state, Datum claim, TimestampTz now)
+{
+    if (state == State::held || state == State::pending_review)
+        return true;
+    return state == State::confirmed && kind.has_periods && end_of_period(claim) > now;
+}
+
+bool has_promises(Relation holds, const Kind &kind)
+{
+    TupleDesc desc = RelationGetDescr(holds);
+    const int state_column = column_of(desc, "state");
+    const int claim_column = column_of(desc, kind.has_periods ? "during" : "quantity");
+    const TimestampTz now = read_clock();
+
+    const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+    TableScanDesc scan = table_beginscan(holds, snapshot, 0, nullptr);
+    TupleTableSlot *slot = table_slot_create(holds, nullptr);
+    bool found = false;
+    while (!found && table_scan_getnextslot(scan, ForwardScanDirection, slot)) {
+        bool null;
+        State state;
+        const Datum name = slot_getattr(slot, state_column, &null);
+        if (null || !parse_state(bytes(DatumGetTextPP(name)), &state))
+            continue;
+        const Datum claim = slot_getattr(slot, claim_column, &null);
+        found = must_stay(kind, state, claim, now);
+        CHECK_FOR_INTERRUPTS();
+    }
+    ExecDropSingleTupleTableSlot(slot);
+    table_endscan(scan);
+    UnregisterSnapshot(snapshot);
+    return found;
+}
+
+}  // namespace reservation

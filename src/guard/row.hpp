@@ -1,0 +1,54 @@
+#pragma once
+// A row in a trigger, by column name. Triggers judge by content alone: the relation's name and OID are not looked at,
+// so the same functions guard copies of our tables, such as shards.
+#include "pg/postgres.hpp"
+
+namespace reservation {
+
+// The values of one row, readable and replaceable.
+class Row {
+public:
+    Row(HeapTuple tuple, TupleDesc desc) : tuple_(tuple), desc_(desc)
+    {
+        values_ = static_cast<Datum *>(palloc(sizeof(Datum) * static_cast<Size>(desc->natts)));
+        nulls_ = static_cast<bool *>(palloc(sizeof(bool) * static_cast<Size>(desc->natts)));
+        heap_deform_tuple(tuple, desc, values_, nulls_);
+    }
+
+    bool is_null(int column) const { return nulls_[column - 1]; }
+    Datum value(int column) const { return values_[column - 1]; }
+    void set(int column, Datum value)
+    {
+        values_[column - 1] = value;
+        nulls_[column - 1] = false;
+        changed_ = true;
+    }
+    // The tuple with what was set.
+    HeapTuple tuple() const { return changed_ ? heap_form_tuple_like() : tuple_; }
+
+private:
+    HeapTuple heap_form_tuple_like() const
+    {
+        HeapTuple copy = heap_form_tuple(desc_, values_, nulls_);
+        copy->t_self = tuple_->t_self;
+        copy->t_tableOid = tuple_->t_tableOid;
+        return copy;
+    }
+    HeapTuple tuple_;
+    TupleDesc desc_;
+    Datum *values_;
+    bool *nulls_;
+    bool changed_ = false;
+};
+
+// The number of a column, from 1; raises if the table has no such column.
+int column_of(TupleDesc desc, const char *name);
+
+// Equality of one column of two rows, NULLs being equal.
+bool same(const Row &a, const Row &b, TupleDesc desc, int column);
+
+// The TriggerData of a call. Raises if the function was not called as a trigger of the given events (a union of
+// TRIGGER_TYPE_… bits of timing and level is checked by the caller).
+TriggerData *trigger_data(FunctionCallInfo fcinfo);
+
+}  // namespace reservation

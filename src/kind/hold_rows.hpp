@@ -1,0 +1,53 @@
+#pragma once
+// The statements that every kind has on its hold table: one shape, instantiated per kind with literal names, so that
+// each text stays a constant. Every one that locks or writes a hold names its resource beside its id, and compares
+// times with parameters only: a volatile function in a WHERE cannot use an index.
+#include "kind/kind.hpp"
+
+#define RESERVATION_HOLD_COLUMNS(resource, units)                                                              \
+    "hold_id, " resource ", state, version, expires_at, created_at, changed_at, holder, payment_reference, " units
+
+#define RESERVATION_ONE_HOLD(resource) \
+    " WHERE hold_id OPERATOR(pg_catalog.=) $1 AND " resource " OPERATOR(pg_catalog.=) $2"
+
+// A hold by its id alone: an unlocked read, to learn the resource. Parameter: id.
+#define RESERVATION_FIND(table, resource, units)                                                        \
+    SPI_OK_SELECT, {INT8OID},                                                                          \
+     "SELECT " RESERVATION_HOLD_COLUMNS(resource, units) " FROM {schema}." table                        \
+     " WHERE hold_id OPERATOR(pg_catalog.=) $1"
+
+// The hold as it is now, locked against every writer. Parameters: id, resource.
+#define RESERVATION_REREAD(table, resource, units, wait)                                                \
+    SPI_OK_SELECT, {INT8OID, INT8OID},                                                                 \
+     "SELECT " RESERVATION_HOLD_COLUMNS(resource, units) " FROM {schema}." table                        \
+     RESERVATION_ONE_HOLD(resource) " FOR NO KEY UPDATE" wait
+
+// Compare-and-set: the only statement that changes a hold. Parameters: id, resource, state and version that were
+// seen; state, deadline, payment reference and time of the decision to write.
+#define RESERVATION_WRITE(table, resource)                                                              \
+    SPI_OK_UPDATE, {INT8OID, INT8OID, TEXTOID, INT4OID, TEXTOID, TIMESTAMPTZOID, TEXTOID, TIMESTAMPTZOID}, \
+     "UPDATE {schema}." table " SET state = $5, expires_at = $6, payment_reference = $7, changed_at = $8" \
+     RESERVATION_ONE_HOLD(resource)                                                                     \
+     " AND state OPERATOR(pg_catalog.=) $3 AND version OPERATOR(pg_catalog.=) $4"
+
+// The oldest holds whose deadline is not after $1 and that stand behind ($2, $3) in the order of deadlines.
+#define RESERVATION_OVERDUE(table, resource, units)                                                     \
+    SPI_OK_SELECT, {TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, INT8OID},                                 \
+     "SELECT " RESERVATION_HOLD_COLUMNS(resource, units) " FROM {schema}." table                        \
+     " WHERE state OPERATOR(pg_catalog.=) 'held' AND expires_at OPERATOR(pg_catalog.<=) $1"             \
+     " AND ROW(expires_at, hold_id) OPERATOR(pg_catalog.>) ROW($2, $3)"                                 \
+     " ORDER BY expires_at, hold_id LIMIT $4"
+
+namespace reservation {
+
+// A row in the shape of RESERVATION_HOLD_COLUMNS.
+Hold hold_from(const Kind &kind, const Rows &rows, uint64 row);
+
+// Writes new values into a hold if it still is what was seen. False if another writer was there first.
+bool write_hold(const Call &call, const Hold &seen, State state, TimestampTz expires_at,
+                const text *payment_reference, TimestampTz now);
+
+// All rows, palloc'd.
+std::span<Hold> holds_from(const Kind &kind, const Rows &rows);
+
+}  // namespace reservation

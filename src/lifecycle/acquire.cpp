@@ -1,0 +1,117 @@
+#include "lifecycle/acquire.hpp"
+
+#include "lifecycle/refusal.hpp"
+#include "lifecycle/release.hpp"
+#include "pg/clock.hpp"
+#include "pg/settings.hpp"
+#include "pg/subtransaction.hpp"
+#include "record/event.hpp"
+#include "record/request.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace reservation {
+
+namespace {
+
+// One demand a resource, in the global order.
+std::span<Demand> demands_of(std::span<Claim> claims)
+{
+    auto **sorted = static_cast<Claim **>(palloc(sizeof(Claim *) * (claims.size() + 1)));
+    for (std::size_t i = 0; i < claims.size(); ++i)
+        sorted[i] = &claims[i];
+    std::sort(sorted, sorted + claims.size(), [](const Claim *a, const Claim *b) {
+        return std::tuple(a->kind->id, a->resource_id, a->position) <
+               std::tuple(b->kind->id, b->resource_id, b->position);
+    });
+    auto *demands = static_cast<Demand *>(palloc(sizeof(Demand) * (claims.size() + 1)));
+    std::size_t count = 0;
+    for (std::size_t first = 0, next; first < claims.size(); first = next) {
+        int64 units = 0;
+        for (next = first; next < claims.size() && sorted[next]->kind == sorted[first]->kind &&
+                           sorted[next]->resource_id == sorted[first]->resource_id;
+             ++next)
+            units += sorted[next]->quantity;
+        demands[count++] = {sorted[first]->kind, sorted[first]->resource_id, units,
+                            {sorted + first, next - first}, false};
+    }
+    return {demands, count};
+}
+
+[[noreturn]] void raise_no_such_resource(const Call &call, const Demand &demand)
+{
+    const Position position{demand.claims.front()->position};
+    ereport(ERROR, (errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+                    errmsg("%s %lld does not exist%s", demand.kind->name, static_cast<long long>(demand.resource_id),
+                           at_position(position)),
+                    error_fields(call.schema, demand.kind->resource_table, nullptr)));
+    pg_unreachable();
+}
+
+// Clears the way for a claim and writes it, or says why not.
+bool insert_after_release(const Call &call, const AcquireRequest &request, Demand &demand, const Claim &claim,
+                          TimestampTz expires_at, TimestampTz now, int64 *hold_id, Shortage &shortage)
+{
+    const Kind &kind = *demand.kind;
+    std::span<Hold> overdue;
+    if (!kind.reclaimable(call, demand, claim, now, request.holder, &overdue, &shortage))
+        return false;
+    int64 units = 0;
+    for (const Hold &hold : overdue)
+        if (release(call, hold, now))
+            units += hold.units;
+    kind.give_back(call, demand.resource_id, units);
+    (void)kind.take(call, demand);
+    shortage.claim = &claim;
+    return kind.insert(call, demand, claim, expires_at, now, request.holder, hold_id);
+}
+
+// Locks everything in the global order, reads the clock, then writes. False if capacity is missing.
+bool decide(const Call &call, const AcquireRequest &request, int64 *hold_ids)
+{
+    const std::span<Demand> demands = demands_of(request.claims);
+    for (Demand &demand : demands)
+        if (!demand.kind->take(call, demand))
+            raise_no_such_resource(call, demand);
+
+    const TimestampTz now = read_clock();
+    const TimestampTz expires_at = now + request.ttl;
+    for (Demand &demand : demands)
+        for (Claim *claim : demand.claims) {
+            int64 *hold_id = hold_ids + (claim->position == 0 ? 0 : claim->position - 1);
+            Shortage shortage{};
+            if (!demand.kind->insert(call, demand, *claim, expires_at, now, request.holder, hold_id) &&
+                !insert_after_release(call, request, demand, *claim, expires_at, now, hold_id, shortage)) {
+                if (request.optional)
+                    return false;
+                demand.kind->refuse(call, demand, shortage);
+            }
+            log_acquired(call, *claim, *hold_id, now);
+        }
+    if (request.key != nullptr)
+        record_request(call, {request.key, request.claims_as_made, request.ttl_as_made, request.holder},
+                       {hold_ids, request.claims.size()}, now);
+    return true;
+}
+
+}  // namespace
+
+bool acquire(const Call &call, const AcquireRequest &request, int64 *hold_ids)
+{
+    if (request.key != nullptr)
+        if (const auto known = known_request(
+                call, {request.key, request.claims_as_made, request.ttl_as_made, request.holder})) {
+            std::copy(known->begin(), known->end(), hold_ids);
+            return true;
+        }
+    refuse_when_closed();
+    if (request.ttl > settings.max_lifetime())
+        raise_invalid_argument("ttl", "It is longer than reservation.max_lifetime allows.");
+    // A single claim that is refused has written nothing but releases that stand on their own.
+    if (request.optional && request.claims.size() > 1)
+        return all_or_nothing([&] { return decide(call, request, hold_ids); });
+    return decide(call, request, hold_ids);
+}
+
+}  // namespace reservation

@@ -1,0 +1,140 @@
+#include "pg/statement.hpp"
+
+namespace reservation {
+
+namespace {
+
+// The text with every "{schema}" replaced.
+char *in_schema(const char *text, const char *schema)
+{
+    static constexpr char kPlaceholder[] = "{schema}";
+    StringInfoData out;
+    initStringInfo(&out);
+    while (const char *at = strstr(text, kPlaceholder)) {
+        appendBinaryStringInfo(&out, text, static_cast<int>(at - text));
+        appendStringInfoString(&out, schema);
+        text = at + sizeof kPlaceholder - 1;
+    }
+    appendStringInfoString(&out, text);
+    return out.data;
+}
+
+Oid claim_array_type(const Call &call)
+{
+    const Oid schema = get_namespace_oid(call.schema, false);
+    const Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("hold_claim"),
+                                     ObjectIdGetDatum(schema));
+    return get_array_type(type);
+}
+
+void set_locally(const char *name, const char *value)
+{
+    (void)set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+}  // namespace
+
+Call call_of(FunctionCallInfo fcinfo)
+{
+    const Oid schema = get_func_namespace(fcinfo->flinfo->fn_oid);
+    const char *name = get_namespace_name(schema);
+    if (name == nullptr)
+        elog(ERROR, "cache lookup failed for schema of function %u", fcinfo->flinfo->fn_oid);
+    return {name, quote_identifier(name)};
+}
+
+SPIPlanPtr Statement::plan_for(const Call &call)
+{
+    if (plan_ != nullptr && strcmp(planned_schema_, call.schema) == 0 && SPI_plan_is_valid(plan_))
+        return plan_;
+
+    if (SPIPlanPtr old = plan_; old != nullptr) {
+        plan_ = nullptr;  // first: a failure below must not leave a freed plan behind
+        SPI_freeplan(old);
+    }
+    Oid types[kMaxParameters];
+    for (int i = 0; i < count_; ++i)
+        types[i] = types_[i] == kHoldClaimArray ? claim_array_type(call) : types_[i];
+    // Planned here, under settings of ours: a plan that is made later would depend on the caller's.
+    const int nest = NewGUCNestLevel();
+    set_locally("enable_seqscan", "off");
+    set_locally("enable_indexscan", "on");
+    set_locally("jit", "off");
+    SPIPlanPtr plan = SPI_prepare_cursor(in_schema(text_, call.quoted), count_, types, CURSOR_OPT_GENERIC_PLAN);
+    if (plan == nullptr)
+        elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
+    if (const int code = SPI_keepplan(plan); code != 0)
+        elog(ERROR, "SPI_keepplan failed: %s", SPI_result_code_string(code));
+    plan_ = plan;
+    strlcpy(planned_schema_, call.schema, sizeof planned_schema_);
+    if (CachedPlan *cached = SPI_plan_get_cached_plan(plan); cached != nullptr)
+        ReleaseCachedPlan(cached, CurrentResourceOwner);
+    AtEOXact_GUC(false, nest);
+    return plan;
+}
+
+Rows Statement::execute(const Call &call, std::initializer_list<Value> values, Snapshot snapshot, long limit)
+{
+    Assert(static_cast<int>(values.size()) == count_);
+    Datum datums[kMaxParameters];
+    char nulls[kMaxParameters];
+    int i = 0;
+    for (const Value &value : values) {
+        datums[i] = value.datum;
+        nulls[i++] = value.null ? 'n' : ' ';
+    }
+    SPIPlanPtr plan = plan_for(call);
+    if (snapshot == Snapshot::latest) {
+        CommandCounterIncrement();
+        PushActiveSnapshot(GetLatestSnapshot());
+    }
+    const int code = SPI_execute_plan(plan, datums, nulls, snapshot != Snapshot::own, limit);
+    if (snapshot == Snapshot::latest)
+        PopActiveSnapshot();
+    if (code != result_)
+        elog(ERROR, "reservation statement gave %s: %s", SPI_result_code_string(code), text_);
+    return {SPI_tuptable, SPI_processed};
+}
+
+Rows Statement::run(const Call &call, std::initializer_list<Value> values, long limit)
+{
+    return execute(call, values, Snapshot::own, limit);
+}
+
+Rows Statement::look(const Call &call, std::initializer_list<Value> values)
+{
+    return execute(call, values, snapshot_is_old() ? Snapshot::latest : Snapshot::own, 0);
+}
+
+Rows Statement::read(const Call &call, std::initializer_list<Value> values)
+{
+    return execute(call, values, Snapshot::callers, 0);
+}
+
+int64 next_value(const Call &call, const char *sequence)
+{
+    const Oid relation = get_relname_relid(sequence, get_namespace_oid(call.schema, false));
+    if (!OidIsValid(relation))
+        elog(ERROR, "sequence \"%s\" is missing in schema \"%s\"", sequence, call.schema);
+    return nextval_internal(relation, false);
+}
+
+Datum int8_array(std::span<const int64> values)
+{
+    auto *elements = static_cast<Datum *>(palloc(sizeof(Datum) * (values.size() + 1)));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        elements[i] = Int64GetDatum(values[i]);
+    return PointerGetDatum(construct_array(elements, static_cast<int>(values.size()), INT8OID, sizeof(int64),
+                                           FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+void raise_serialization_failure()
+{
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update"),
+                    errdetail("The row was written after this transaction's snapshot was taken."),
+                    errhint("The transaction might succeed if retried.")));
+    pg_unreachable();
+}
+
+}  // namespace reservation

@@ -1,0 +1,72 @@
+#pragma once
+// Parts of a transaction that can be undone.
+#include "pg/postgres.hpp"
+
+namespace reservation {
+
+// Where a subtransaction returns to.
+class Subtransaction {
+public:
+    Subtransaction() : context_(CurrentMemoryContext), owner_(CurrentResourceOwner)
+    {
+        BeginInternalSubTransaction(nullptr);
+        MemoryContextSwitchTo(context_);
+    }
+    void commit() const
+    {
+        ReleaseCurrentSubTransaction();
+        resume();
+    }
+    void roll_back() const
+    {
+        RollbackAndReleaseCurrentSubTransaction();
+        resume();
+    }
+    MemoryContext context() const { return context_; }
+
+private:
+    void resume() const
+    {
+        MemoryContextSwitchTo(context_);
+        CurrentResourceOwner = owner_;
+    }
+    MemoryContext context_;
+    ResourceOwner owner_;
+};
+
+// Runs fn and keeps what it did, its locks included, only if it says true. An error passes through.
+template <class Fn>
+bool all_or_nothing(Fn &&fn)
+{
+    const Subtransaction part;
+    const bool keep = fn();
+    keep ? part.commit() : part.roll_back();
+    return keep;
+}
+
+// Runs fn; if it raises, undoes it and returns the error, else nullptr. A cancelled statement or a terminated session
+// is not an error of fn and passes through.
+template <class Fn>
+ErrorData *attempt(Fn &&fn)
+{
+    const Subtransaction part;
+    ErrorData *volatile error = nullptr;
+    PG_TRY();
+    {
+        fn();
+        part.commit();
+    }
+    PG_CATCH();
+    {
+        MemoryContextSwitchTo(part.context());
+        error = CopyErrorData();
+        FlushErrorState();
+        part.roll_back();
+    }
+    PG_END_TRY();
+    if (error != nullptr && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
+        ReThrowError(error);
+    return error;
+}
+
+}  // namespace reservation

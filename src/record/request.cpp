@@ -1,0 +1,60 @@
+#include "record/request.hpp"
+
+#include "pg/queue_lock.hpp"
+#include "pg/report.hpp"
+
+namespace reservation {
+
+namespace {
+
+constinit Statement find_request{
+    SPI_OK_SELECT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID},
+    "SELECT hold_ids, claims OPERATOR(pg_catalog.=) $2,"
+    " COALESCE(ttl OPERATOR(pg_catalog.=) $3, ttl IS NULL AND $3 IS NULL),"
+    " COALESCE(holder OPERATOR(pg_catalog.=) $4, holder IS NULL AND $4 IS NULL)"
+    " FROM {schema}.hold_request WHERE idempotency_key OPERATOR(pg_catalog.=) $1"};
+constinit Statement insert_request{
+    SPI_OK_INSERT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
+    "INSERT INTO {schema}.hold_request (idempotency_key, claims, ttl, holder, hold_ids, created_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6)"};
+
+Value ttl_of(const KeyedRequest &request)
+{
+    return request.ttl ? datum(IntervalPGetDatum(&*request.ttl)) : absent();
+}
+
+std::uint64_t queue_of(const text *key)
+{
+    const std::string_view of = bytes(key);
+    return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(of.data()),
+                                            static_cast<int>(of.size()), 0));
+}
+
+}  // namespace
+
+std::optional<std::span<const int64>> known_request(const Call &call, const KeyedRequest &request)
+{
+    wait_in_queue(Queue::key, queue_of(request.key));
+    const Rows rows =
+        find_request.look(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder)});
+    if (rows.empty())
+        return {};
+    static constexpr const char *kFields[] = {"claims", "ttl", "holder"};
+    for (int i = 0; i < 3; ++i)
+        if (!rows.boolean(0, i + 2))
+            ereport(ERROR, (errcode(kIdempotencyMismatch),
+                            errmsg("the idempotency key was used for a request with other %s", kFields[i]),
+                            errhint("Repeat the request as it was made, or use a new key.")));
+    bool null;
+    ArrayType *ids = DatumGetArrayTypeP(rows.value(0, 1, &null));
+    return std::span<const int64>{reinterpret_cast<const int64 *>(ARR_DATA_PTR(ids)),
+                                  static_cast<std::size_t>(ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids)))};
+}
+
+void record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now)
+{
+    insert_request.run(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder),
+                              datum(int8_array(hold_ids)), instant(now)});
+}
+
+}  // namespace reservation
