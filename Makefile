@@ -34,7 +34,7 @@ endif
 # make test ONLY="pgtap/states sessions" runs one file and one suite.
 ONLY ?=
 VERSIONS ?= 15 17 18
-.PHONY: demo psql test test-matrix test-package
+.PHONY: demo psql test test-matrix test-package lint
 demo:
 	@test/harness/enter demo test/harness/demo
 psql:
@@ -45,3 +45,5 @@ test-matrix:
 	@ONLY="$(ONLY)" test/harness/matrix $(VERSIONS)
 test-package:
 	@test/harness/package
+lint:
+	@test/harness/enter lint test/harness/lint
