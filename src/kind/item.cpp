@@ -44,10 +44,19 @@ constinit Statement oldest_overdue{
     " AND payment_reference IS NULL AND expires_at OPERATOR(pg_catalog.<=) $2"
     " ORDER BY expires_at, hold_id LIMIT $3"};
 
+// A transaction that has locked the row by other means must not stand in the queue behind somebody who waits for that
+// row; so whoever finds the queue occupied tries the row first.
+void queue_up(const Call &call, int64 item_id)
+{
+    const auto id = static_cast<uint64>(item_id);
+    if (!join_queue(Queue::item, id) && lock_row_if_free.run(call, {int8(item_id)}).empty())
+        wait_in_queue(Queue::item, id);
+}
+
 Lock lock(const Call &call, int64 item_id, Patience patience)
 {
     if (patience == Patience::queue)
-        wait_in_queue(Queue::item, static_cast<uint64>(item_id));
+        queue_up(call, item_id);
     if (!(patience == Patience::none ? lock_row_if_free : lock_row).run(call, {int8(item_id)}).empty())
         return Lock::taken;
     if (read_available.look(call, {int8(item_id)}).empty())
@@ -59,9 +68,9 @@ Lock lock(const Call &call, int64 item_id, Patience patience)
 
 bool take(const Call &call, Demand &demand)
 {
-    wait_in_queue(Queue::item, static_cast<uint64>(demand.resource_id));
+    queue_up(call, demand.resource_id);
     demand.taken = decrement.run(call, {int8(demand.resource_id), int8(demand.units)}).processed() == 1;
-    return demand.taken || lock(call, demand.resource_id, Patience::queue) == Lock::taken;
+    return demand.taken || lock(call, demand.resource_id, Patience::wait) == Lock::taken;
 }
 
 bool insert(const Call &call, const Demand &demand, const Claim &claim, TimestampTz expires_at, TimestampTz now,

@@ -16,14 +16,14 @@ constinit Statement find_request{
 constinit Statement insert_request{
     SPI_OK_INSERT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
     "INSERT INTO {schema}.hold_request (idempotency_key, claims, ttl, holder, hold_ids, created_at)"
-    " VALUES ($1, $2, $3, $4, $5, $6)"};
+    " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (idempotency_key) DO NOTHING"};
 
 Value ttl_of(const KeyedRequest &request)
 {
     return request.ttl ? datum(IntervalPGetDatum(&*request.ttl)) : absent();
 }
 
-std::uint64_t queue_of(const text *key)
+uint64 queue_of(const text *key)
 {
     const std::string_view of = bytes(key);
     return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(of.data()),
@@ -34,7 +34,8 @@ std::uint64_t queue_of(const text *key)
 
 std::optional<std::span<const int64>> known_request(const Call &call, const KeyedRequest &request)
 {
-    wait_in_queue(Queue::key, queue_of(request.key));
+    if (const uint64 queue = queue_of(request.key); !join_queue(Queue::key, queue))
+        wait_in_queue(Queue::key, queue);
     const Rows rows =
         find_request.look(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder)});
     if (rows.empty())
@@ -53,8 +54,11 @@ std::optional<std::span<const int64>> known_request(const Call &call, const Keye
 
 void record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now)
 {
-    insert_request.run(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder),
-                              datum(int8_array(hold_ids)), instant(now)});
+    if (insert_request
+            .run(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder),
+                        datum(int8_array(hold_ids)), instant(now)})
+            .processed() == 0)
+        raise_serialization_failure();  // a writer that does not queue was first; a retry finds its record
 }
 
 }  // namespace reservation
