@@ -139,7 +139,7 @@ private:
             return true;
         if (!may_wait)
             return false;
-        const ErrorData *error = attempt([&] {
+        ErrorData *error = attempt([&] {
             const int nest = NewGUCNestLevel();
             (void)set_config_option("lock_timeout", psprintf("%d", settings.reaper_lock_wait_ms), PGC_USERSET,
                                     PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
@@ -147,7 +147,7 @@ private:
             AtEOXact_GUC(false, nest);
         });
         if (error != nullptr && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
-            ReThrowError(const_cast<ErrorData *>(error));
+            ReThrowError(error);
         return error == nullptr;
     }
 
@@ -208,7 +208,7 @@ private:
         if (holds.empty())
             return;
         RunCounts done{};
-        const ErrorData *error = attempt([&] { done = write_together(holds, now); });
+        ErrorData *error = attempt([&] { done = write_together(holds, now); });
         if (error == nullptr) {
             counts_.released += done.released;
             counts_.pending_review += done.pending_review;
@@ -269,7 +269,7 @@ private:
     std::optional<TimestampTz> clock()
     {
         TimestampTz now = 0;
-        const ErrorData *error = attempt([&] { now = read_clock(); });
+        ErrorData *error = attempt([&] { now = read_clock(); });
         if (error == nullptr)
             return now;
         halt(error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message);

@@ -1,5 +1,6 @@
 #include "pg/clock.hpp"
 
+#include "pg/caught.hpp"
 #include "pg/report.hpp"
 #include "pg/settings.hpp"
 
@@ -37,27 +38,13 @@ TimestampTz call_time_source(const char *name)
 
 TimestampTz read_time_source(const char *name)
 {
-    const MemoryContext caller = CurrentMemoryContext;
-    TimestampTz volatile time = 0;
-    ErrorData *volatile failure = nullptr;
-    PG_TRY();
-    {
-        time = call_time_source(name);
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(caller);
-        failure = CopyErrorData();
-        FlushErrorState();
-    }
-    PG_END_TRY();
-    if (failure == nullptr)
+    TimestampTz time = 0;
+    ErrorData *error = caught([&] { time = call_time_source(name); });
+    if (error == nullptr)
         return time;
-    // A cancelled statement or a terminated session says nothing about the time source.
-    if (ERRCODE_TO_CATEGORY(failure->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-        ReThrowError(failure);
+    pass_interruption(error);
     ereport(ERROR, (errcode(kTimeSourceFailed), errmsg("the time source \"%s\" failed", name),
-                    errdetail("%s", failure->message)));
+                    errdetail("%s", error->message)));
     pg_unreachable();
 }
 

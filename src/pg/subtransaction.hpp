@@ -1,6 +1,6 @@
 #pragma once
 // Parts of a transaction that can be undone.
-#include "pg/postgres.hpp"
+#include "pg/caught.hpp"
 
 namespace reservation {
 
@@ -22,7 +22,6 @@ public:
         RollbackAndReleaseCurrentSubTransaction();
         resume();
     }
-    MemoryContext context() const { return context_; }
 
 private:
     void resume() const
@@ -50,22 +49,14 @@ template <class Fn>
 ErrorData *attempt(Fn &&fn)
 {
     const Subtransaction part;
-    ErrorData *volatile error = nullptr;
-    PG_TRY();
-    {
+    ErrorData *error = caught([&] {
         fn();
         part.commit();
-    }
-    PG_CATCH();
-    {
-        MemoryContextSwitchTo(part.context());
-        error = CopyErrorData();
-        FlushErrorState();
+    });
+    if (error != nullptr) {
         part.roll_back();
+        pass_interruption(error);
     }
-    PG_END_TRY();
-    if (error != nullptr && ERRCODE_TO_CATEGORY(error->sqlerrcode) == ERRCODE_OPERATOR_INTERVENTION)
-        ReThrowError(error);
     return error;
 }
 
