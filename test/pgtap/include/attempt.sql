@@ -66,5 +66,7 @@ $body$;
 -- Messages begin in lower case and end without a full stop; details and hints are sentences.
 CREATE FUNCTION well_worded(o outcome) RETURNS boolean
 LANGUAGE sql AS $body$
-    SELECT o.message ~ '^[a-z"].*[^.]$' AND coalesce(o.detail, '') ~ '^([A-Z].*[.])?$' AND coalesce(o.hint, '') ~ '^([A-Z].*[.])?$'
+    SELECT o.message ~ '^[a-z"].*[^.]$'
+       AND coalesce(o.detail, '') ~ '^([A-Z].*[.])?$'
+       AND coalesce(o.hint, '') ~ '^([A-Z].*[.])?$'
 $body$;
