@@ -61,6 +61,8 @@ bool insert_after_release(const Call &call, const AcquireRequest &request, Deman
     for (const Hold &hold : overdue)
         if (release(call, hold, now))
             units += hold.units;
+        else if (snapshot_is_old())  // it cannot be seen to be written; a refusal would be wrong
+            raise_serialization_failure();
     kind.give_back(call, demand.resource_id, units);
     (void)kind.take(call, demand);
     shortage.claim = &claim;
