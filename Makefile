@@ -34,7 +34,7 @@ endif
 # make test ONLY="pgtap/states sessions" runs one file and one suite.
 ONLY ?=
 VERSIONS ?= 15 17 18
-.PHONY: demo psql test test-matrix test-package lint
+.PHONY: demo psql test test-matrix test-package lint format-check
 demo:
 	@test/harness/enter demo test/harness/demo
 psql:
@@ -47,3 +47,5 @@ test-package:
 	@test/harness/package
 lint:
 	@test/harness/enter lint test/harness/lint
+format-check:
+	@clang-format --dry-run --Werror $(wildcard src/*.[ch]pp src/*/*.[ch]pp test/unit/*.cpp)

@@ -4,8 +4,6 @@
 # The copy is why no installed PostgreSQL is ever written to: a server finds its files relative to its own
 # binaries, so an installation under $WORK/server is as good as one under /.
 source test/harness/version.bash
-server_config=${PG_CONFIG:-}
-unset "${!PG@}" MAKEFLAGS MAKELEVEL
 
 clean_up() {
     local pid
@@ -31,8 +29,8 @@ quietly() {
 
 # Copies the server, builds the extension into the copy, and puts the copy first in PATH.
 server_build() {
-    local config=${server_config:-} option dir
-    [ -n "$config" ] || config=/usr/lib/postgresql/$(server_version)/bin/pg_config
+    local config option dir
+    config=$(installed_config)
     for option in bindir pkglibdir sharedir includedir-server; do
         dir=$("$config" "--$option")
         mkdir -p "$WORK/server$dir"
@@ -43,7 +41,6 @@ server_build() {
     export PATH PG_CONFIG
     echo "Building reservation for $("$PG_CONFIG" --version)"
     quietly build make -j"$(nproc)" "PG_CONFIG=$PG_CONFIG" all
-    grep -n 'warning:' "$WORK/build.log" >&2 || true
     quietly install make "PG_CONFIG=$PG_CONFIG" install
 }
 
@@ -59,6 +56,7 @@ cluster_start() {
         echo "unix_socket_directories = '$PGHOST'"
         echo "fsync = off"
         echo "jit = off"
+        echo "timezone = 'UTC'"
         echo "max_prepared_transactions = 20"
         echo "log_line_prefix = '%m [%p] %q%a %d '"
         for setting in "$@"; do echo "$setting"; done

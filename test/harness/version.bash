@@ -11,6 +11,15 @@ server_version() {
     [ -n "$found" ] && echo "$found"
 }
 
+# The pg_config of the installed server.
+installed_config() {
+    if [ -n "${PG_CONFIG:-}" ]; then
+        command -v "$PG_CONFIG"
+    else
+        echo "/usr/lib/postgresql/$(server_version)/bin/pg_config"
+    fi
+}
+
 # The major version that this Debian release offers.
 offered_version() {
     apt-cache show postgresql | sed -nE 's/^Depends:.*\bpostgresql-([0-9]+).*/\1/p' | sort -n | tail -n 1
