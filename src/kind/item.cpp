@@ -36,11 +36,12 @@ constinit Statement insert_hold{
     SPI_OK_INSERT_RETURNING, {INT8OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID},
     "INSERT INTO {schema}.stock_hold (item_id, quantity, state, expires_at, created_at, changed_at, holder)"
     " VALUES ($1, $2, 'held', $3, $4, $4, $5) RETURNING hold_id"};
-// Every hold has at least one unit, so the oldest n have at least n.
+// Every hold has at least one unit, so the oldest n have at least n. The state is a parameter so that the plan cannot
+// be one through the deadlines of all items, which a small table would suggest.
 constinit Statement oldest_overdue{
-    SPI_OK_SELECT, {INT8OID, TIMESTAMPTZOID, INT8OID},
+    SPI_OK_SELECT, {INT8OID, TIMESTAMPTZOID, INT8OID, TEXTOID},
     "SELECT " RESERVATION_HOLD_COLUMNS("item_id", "quantity") " FROM {schema}.stock_hold"
-    " WHERE item_id OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) 'held'"
+    " WHERE item_id OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) $4"
     " AND payment_reference IS NULL AND expires_at OPERATOR(pg_catalog.<=) $2"
     " ORDER BY expires_at, hold_id LIMIT $3"};
 
@@ -112,7 +113,7 @@ bool reclaimable(const Call &call, const Demand &demand, const Claim &, Timestam
         return true;
     const std::span<Hold> oldest = holds_from(
         kItem, oldest_overdue.look(call, {int8(demand.resource_id), instant(now - settings.expiry_grace()),
-                                          int8(missing)}));
+                                          int8(missing), string(name_of(State::held))}));
     int64 found = 0;
     std::size_t needed = 0;
     while (needed < oldest.size() && found < missing)
