@@ -63,10 +63,11 @@ LANGUAGE sql AS $body$
     WHERE i.capacity <> i.available + u.units
 $body$;
 
--- Messages begin in lower case and end without a full stop; details and hints are sentences.
+-- Messages begin in lower case and end without a full stop; details and hints are sentences, which may begin with the
+-- name of a setting.
 CREATE FUNCTION well_worded(o outcome) RETURNS boolean
 LANGUAGE sql AS $body$
     SELECT o.message ~ '^[a-z"].*[^.]$'
-       AND coalesce(o.detail, '') ~ '^([A-Z].*[.])?$'
+       AND coalesce(o.detail, '') ~ '^(([A-Z]|reservation[.]).*[.])?$'
        AND coalesce(o.hint, '') ~ '^([A-Z].*[.])?$'
 $body$;
