@@ -33,13 +33,22 @@ private:
     ResourceOwner owner_;
 };
 
-// Runs fn and keeps what it did, its locks included, only if it says true. An error passes through.
+// Runs fn and keeps what it did, its locks included, only if it says true. An error passes through, but not before the
+// subtransaction is closed: whoever catches it ends one of his own and must find no other inside.
 template <class Fn>
 bool all_or_nothing(Fn &&fn)
 {
     const Subtransaction part;
-    const bool keep = fn();
-    keep ? part.commit() : part.roll_back();
+    bool keep = false;
+    ErrorData *error = caught([&] {
+        keep = fn();
+        if (keep)
+            part.commit();
+    });
+    if (error != nullptr || !keep)
+        part.roll_back();
+    if (error != nullptr)
+        ReThrowError(error);
     return keep;
 }
 
