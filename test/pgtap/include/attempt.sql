@@ -68,6 +68,6 @@ $body$;
 CREATE FUNCTION well_worded(o outcome) RETURNS boolean
 LANGUAGE sql AS $body$
     SELECT o.message ~ '^[a-z"].*[^.]$'
-       AND coalesce(o.detail, '') ~ '^(([A-Z]|reservation[.]).*[.])?$'
+       AND coalesce(o.detail, '') ~ '^(([A-Z0-9]|reservation[.]).*[.])?$'
        AND coalesce(o.hint, '') ~ '^([A-Z].*[.])?$'
 $body$;
