@@ -1,6 +1,7 @@
 #include "lifecycle/reap.hpp"
 
 #include "kind/hold_rows.hpp"
+#include "lifecycle/cleanup_lock.hpp"
 #include "lifecycle/release.hpp"
 #include "pg/clock.hpp"
 #include "pg/report.hpp"
@@ -16,6 +17,7 @@ namespace reservation {
 namespace {
 
 constexpr int64 kSecond = 1'000'000;
+constexpr int32 kMostPerBatch = 10'000;  // a run may be asked for more holds than fit into memory
 
 // One overdue hold as the scan saw it, and what is to become of it.
 struct Candidate {
@@ -24,29 +26,31 @@ struct Candidate {
     bool releases;        // else it goes to review
 };
 
+// Where a scan goes on, in the order of deadlines.
+struct Place {
+    TimestampTz expires_at = DT_NOBEGIN;
+    int64 hold_id = PG_INT64_MIN;
+};
+
 bool same_resource(const Hold &a, const Hold &b) { return a.kind == b.kind && a.resource_id == b.resource_id; }
 
 class Run {
 public:
-    Run(const Call &call, const ReapLimits &limits) : call_(call), limits_(limits)
+    Run(const Call &call, const ReapLimits &limits) : call_(call), limits_(limits), memory_(CurrentMemoryContext)
     {
         HASHCTL control{};
         control.keysize = sizeof(ResourceKey);
         control.entrysize = sizeof(ResourceKey);
-        control.hcxt = CurrentMemoryContext;
+        control.hcxt = memory_;
         busy_ = hash_create("resources passed over by cleanup", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
     }
 
     RunCounts go()
     {
-        started_at_ = GetCurrentTimestamp();
-        if (const std::optional<TimestampTz> now = clock()) {
-            started_at_ = *now;
-            if (const auto end = end_of_last_run(call_); end && is_behind(*now, *end))
-                halt("the time source is behind the end of the last run");
-            else
-                clean();
-        }
+        if (const auto end = end_of_last_run(call_))
+            remember(*end, "the end of the last run");
+        if (const auto now = clock())
+            clean(*now);
         if (counts_.examined > 0 || counts_.busy > 0 || counts_.halted)
             finish();
         return counts_;
@@ -58,36 +62,42 @@ private:
         int64 id;
     };
 
-    void clean()
+    // Batch after batch, each in memory of its own.
+    void clean(TimestampTz started_at)
     {
-        TimestampTz after = DT_NOBEGIN;
-        int64 after_id = 0;
-        for (bool first = true; !counts_.halted; first = false) {
-            const int32 left = limits_.max_holds - (counts_.examined - counts_.failed);
-            if (left <= 0)
+        Place place;
+        for (bool first = true; !counts_.halted; first = false)
+            if (!with_spi([&] { return clean_batch(place, started_at, first); }))
                 return;
-            const std::span<Candidate> batch = scan(after, after_id, left);
-            if (batch.empty())
-                return;
-            after = batch.back().seen.expires_at;
-            after_id = batch.back().seen.hold_id;
-            if (const TimestampTz newest = newest_change(batch); is_behind(started_at_, newest)) {
-                halt("the time source is behind the last change of a hold");
-                return;
-            }
+    }
+
+    // The oldest holds behind a place, which moves behind them. False if there is nothing left to do.
+    bool clean_batch(Place &place, TimestampTz started_at, bool first)
+    {
+        const int32 left = limits_.max_holds - (counts_.examined - counts_.failed);
+        if (left <= 0)
+            return false;
+        const std::span<Candidate> batch = scan(place, started_at, std::min(left, kMostPerBatch));
+        if (batch.empty())
+            return false;
+        place = {batch.back().seen.expires_at, batch.back().seen.hold_id};
+        for (const Candidate &candidate : batch)
+            remember(candidate.seen.changed_at, "the last change of a hold");
+        if (!halts_behind(started_at)) {
             in_lock_order(batch);
             decide(batch, first);
         }
+        return true;
     }
 
     // The oldest overdue holds behind a place in the order of deadlines, without locks.
-    std::span<Candidate> scan(TimestampTz after, int64 after_id, int32 limit)
+    std::span<Candidate> scan(const Place &place, TimestampTz started_at, int32 limit)
     {
         auto *batch = static_cast<Candidate *>(palloc(sizeof(Candidate) * kKinds * static_cast<Size>(limit)));
         std::size_t count = 0;
         for (const Kind *kind : kinds()) {
-            const Rows rows = kind->overdue->run(call_, {instant(started_at_ - settings.expiry_grace()),
-                                                         instant(after), int8(after_id), int8(limit)});
+            const Rows rows = kind->overdue->run(call_, {instant(started_at - settings.expiry_grace()),
+                                                         instant(place.expires_at), int8(place.hold_id), int8(limit)});
             for (uint64 i = 0; i < rows.processed(); ++i)
                 batch[count++] = {hold_from(*kind, rows, i), false, false};
         }
@@ -109,7 +119,7 @@ private:
         });
     }
 
-    // Locks, reads the clock, decides all, writes.
+    // Locks, reads the clock, decides all, writes. The first resource of a run is waited for, since no lock is held then.
     void decide(std::span<Candidate> batch, bool may_wait)
     {
         auto *locked = static_cast<Candidate *>(palloc(sizeof(Candidate) * batch.size()));
@@ -118,7 +128,7 @@ private:
             const Hold &hold = batch[i].seen;
             for (next = i; next < batch.size() && same_resource(batch[next].seen, hold);)
                 ++next;
-            if (lock(hold, may_wait))
+            if (lock_for_cleanup(call_, *hold.kind, hold.resource_id, may_wait))
                 count = static_cast<std::size_t>(std::copy(&batch[i], &batch[i] + (next - i), locked + count) - locked);
             else
                 pass_over(hold);
@@ -130,25 +140,6 @@ private:
                 locked[writes++] = locked[i];
         if (now)
             write({locked, writes}, *now);
-    }
-
-    // The first resource of a run is waited for, since no lock is held then; every other is taken only if it is free.
-    bool lock(const Hold &hold, bool may_wait)
-    {
-        if (hold.kind->lock(call_, hold.resource_id, Patience::none) == Lock::taken)
-            return true;
-        if (!may_wait)
-            return false;
-        ErrorData *error = attempt([&] {
-            const int nest = NewGUCNestLevel();
-            (void)set_config_option("lock_timeout", psprintf("%d", settings.reaper_lock_wait_ms), PGC_USERSET,
-                                    PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-            (void)hold.kind->lock(call_, hold.resource_id, Patience::wait);
-            AtEOXact_GUC(false, nest);
-        });
-        if (error != nullptr && error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
-            ReThrowError(error);
-        return error == nullptr;
     }
 
     // Whether the hold, read again under its lock, is to be written: exactly what the scan saw, and still overdue.
@@ -164,6 +155,9 @@ private:
             return false;
         }
         const Hold hold = hold_from(*seen.kind, rows, 0);
+        remember(hold.changed_at, "the last change of a hold");
+        if (halts_behind(now))
+            return false;
         if (hold.version == seen.version && hold.state != seen.state) {
             halt(psprintf("hold %lld is %s without a new version: a writer goes around the triggers",
                           static_cast<long long>(hold.hold_id), name_of(hold.state)));
@@ -212,7 +206,6 @@ private:
         if (error == nullptr) {
             counts_.released += done.released;
             counts_.pending_review += done.pending_review;
-            counts_.skipped += done.skipped;
         } else if (holds.size() > 1) {
             write(holds.first(holds.size() / 2), now);
             write(holds.subspan(holds.size() / 2), now);
@@ -229,12 +222,11 @@ private:
         int64 units = 0;
         for (std::size_t i = 0; i < holds.size(); ++i) {
             const Hold &hold = holds[i].seen;
-            if (!holds[i].releases)
-                ++(send_to_review(call_, hold, now, run_id()) ? done.pending_review : done.skipped);
-            else if (release(call_, hold, now, run_id()))
-                ++done.released, units += hold.units;
-            else
-                ++done.skipped;
+            const bool releases = holds[i].releases;
+            if (!(releases ? release(call_, hold, now, run_id()) : send_to_review(call_, hold, now, run_id())))
+                elog(ERROR, "the write of hold %lld was suppressed", static_cast<long long>(hold.hold_id));
+            ++(releases ? done.released : done.pending_review);
+            units += releases ? hold.units : 0;
             if (i + 1 == holds.size() || !same_resource(holds[i + 1].seen, hold)) {
                 hold.kind->give_back(call_, hold.resource_id, units);
                 units = 0;
@@ -251,35 +243,44 @@ private:
         counts_.busy += known ? 0 : 1;
     }
 
-    static TimestampTz newest_change(std::span<const Candidate> batch)
-    {
-        return std::max_element(batch.begin(), batch.end(),
-                                [](const Candidate &a, const Candidate &b) {
-                                    return a.seen.changed_at < b.seen.changed_at;
-                                })
-            ->seen.changed_at;
-    }
-
-    static bool is_behind(TimestampTz now, TimestampTz known)
-    {
-        return now < known - settings.expiry_grace() - kSecond;
-    }
-
     // The time, or nothing and a halt.
     std::optional<TimestampTz> clock()
     {
         TimestampTz now = 0;
-        ErrorData *error = attempt([&] { now = read_clock(); });
-        if (error == nullptr)
-            return now;
-        halt(error->detail != nullptr ? psprintf("%s: %s", error->message, error->detail) : error->message);
-        return {};
+        if (const ErrorData *error = attempt([&] { now = read_clock(); }); error != nullptr) {
+            halt(psprintf("%s: %s", kTimeSourceGaveNothing, error->detail != nullptr ? error->detail : error->message));
+            return {};
+        }
+        if (!first_reading_)
+            first_reading_ = now;
+        last_reading_ = now;
+        if (halts_behind(now))
+            return {};
+        remember(now, "an earlier reading");
+        return now;
+    }
+
+    // Keeps the latest time that the time source must have reached by now.
+    void remember(TimestampTz time, const char *what)
+    {
+        if (time > known_) {
+            known_ = time;
+            known_from_ = what;
+        }
+    }
+
+    bool halts_behind(TimestampTz now)
+    {
+        if (known_ <= now + settings.expiry_grace() + kSecond)
+            return false;
+        halt(psprintf("the time source is behind %s", known_from_));
+        return true;
     }
 
     void halt(const char *reason)
     {
         counts_.halted = true;
-        counts_.reason = reason;
+        counts_.reason = MemoryContextStrdup(memory_, reason);
     }
 
     int64 run_id()
@@ -291,18 +292,22 @@ private:
 
     void finish()
     {
-        TimestampTz now = started_at_;
         if (!counts_.halted)
-            now = std::max(now, clock().value_or(now));
-        record_run(call_, run_id(), started_at_, now, counts_);
+            (void)clock();
+        const TimestampTz started_at = first_reading_.value_or(GetCurrentTimestamp());
+        record_run(call_, run_id(), started_at, std::max(started_at, last_reading_), counts_);
         if (counts_.halted)
             ereport(WARNING, (errmsg("cleanup run %lld halted: %s", static_cast<long long>(run_id()), counts_.reason)));
     }
 
     const Call &call_;
     const ReapLimits &limits_;
+    MemoryContext memory_;  // of the whole run
     RunCounts counts_{};
-    TimestampTz started_at_ = 0;
+    std::optional<TimestampTz> first_reading_;
+    TimestampTz last_reading_ = DT_NOBEGIN;
+    TimestampTz known_ = DT_NOBEGIN;
+    const char *known_from_ = nullptr;
     int64 run_id_ = 0;
     int32 surprises_ = 0;
     int32 reviews_ = 0;

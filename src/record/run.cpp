@@ -13,7 +13,9 @@ constinit Statement insert_run{
     "INSERT INTO {schema}.hold_run (run_id, started_at, finished_at, examined, released, skipped, pending_review,"
     " failed, busy, halted, reason, who) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
 constinit Statement last_run{
-    SPI_OK_SELECT, {}, "SELECT finished_at FROM {schema}.hold_run ORDER BY run_id DESC LIMIT 1"};
+    SPI_OK_SELECT, {TEXTOID},
+    "SELECT finished_at FROM {schema}.hold_run WHERE reason IS NULL OR NOT pg_catalog.starts_with(reason, $1)"
+    " ORDER BY run_id DESC LIMIT 1"};
 
 }  // namespace
 
@@ -28,7 +30,7 @@ void record_run(const Call &call, int64 run_id, TimestampTz started_at, Timestam
 
 std::optional<TimestampTz> end_of_last_run(const Call &call)
 {
-    const Rows rows = last_run.look(call, {});
+    const Rows rows = last_run.look(call, {string(kTimeSourceGaveNothing)});
     return rows.empty() ? std::nullopt : std::optional(rows.instant(0, 1));
 }
 

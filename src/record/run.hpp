@@ -16,7 +16,10 @@ struct RunCounts {
 void record_run(const Call &call, int64 run_id, TimestampTz started_at, TimestampTz finished_at,
                 const RunCounts &counts);
 
-// When the last recorded run ended, by the time source it had.
+// How the reason of a halt begins when the time source failed. Such a run may have had no time but the server's.
+inline constexpr const char *kTimeSourceGaveNothing = "the time source failed";
+
+// When the last run ended that had a time source.
 std::optional<TimestampTz> end_of_last_run(const Call &call);
 
 }  // namespace reservation
