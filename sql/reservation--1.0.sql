@@ -239,6 +239,16 @@ CREATE FUNCTION @extschema@.inventory_adjust(item_id bigint, delta integer, note
     LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'reservation_inventory_adjust';
 
+CREATE FUNCTION @extschema@.room_availability(room_id bigint, during tstzrange) RETURNS SETOF tstzrange
+    LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'reservation_room_availability';
+CREATE FUNCTION @extschema@.available_rooms(during tstzrange) RETURNS SETOF bigint
+    LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'reservation_available_rooms';
+CREATE FUNCTION @extschema@.stock_availability(item_id bigint) RETURNS integer
+    LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'reservation_stock_availability';
+
 CREATE FUNCTION @extschema@.hold_reap(max_holds integer DEFAULT 1000, max_skipped_share float8 DEFAULT 0.5,
         max_review_share float8 DEFAULT 0.5, min_sample integer DEFAULT 20,
         OUT examined integer, OUT released integer, OUT skipped integer, OUT pending_review integer,
@@ -336,4 +346,7 @@ COMMENT ON FUNCTION @extschema@.hold_begin_payment(bigint, text, integer, text) 
 COMMENT ON FUNCTION @extschema@.hold_fail_payment(bigint, text, text) IS 'Clears the mark: the external call is known to have failed';
 COMMENT ON FUNCTION @extschema@.hold_resolve(bigint, text, text, integer) IS 'Ends a review: confirmed or cancelled';
 COMMENT ON FUNCTION @extschema@.inventory_adjust(bigint, integer, text) IS 'Restocks or writes off: moves available and capacity together';
+COMMENT ON FUNCTION @extschema@.room_availability(bigint, tstzrange) IS 'The gaps of a room within a period';
+COMMENT ON FUNCTION @extschema@.available_rooms(tstzrange) IS 'The rooms that are free for all of a period';
+COMMENT ON FUNCTION @extschema@.stock_availability(bigint) IS 'The units of an item that can be had';
 COMMENT ON FUNCTION @extschema@.hold_reap(integer, float8, float8, integer) IS 'One cleanup run over overdue holds, oldest first';

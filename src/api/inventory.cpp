@@ -1,4 +1,6 @@
 // inventory_adjust, and the ids of holds.
+#include "lifecycle/refusal.hpp"
+
 #include "api/arguments.hpp"
 #include "pg/clock.hpp"
 #include "pg/settings.hpp"
@@ -38,9 +40,7 @@ RESERVATION_FUNCTION(inventory_adjust)
     const int32 available = with_spi([&] {
         const Call call = call_of(fcinfo);
         if (kItem.lock(call, item_id, Patience::queue) == Lock::missing)
-            ereport(ERROR, (errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-                            errmsg("item %lld does not exist", static_cast<long long>(item_id)),
-                            error_fields(call.schema, kItem.resource_table, nullptr)));
+            raise_no_such_resource(call, kItem, item_id);
         const Rows before = read_item.look(call, {int8(item_id)});
         if (int64{before.int4(0, 2)} + delta > PG_INT32_MAX)
             raise_invalid_argument("delta", "The capacity would be out of range.");

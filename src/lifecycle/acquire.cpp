@@ -39,16 +39,6 @@ std::span<Demand> demands_of(std::span<Claim> claims)
     return {demands, count};
 }
 
-[[noreturn]] void raise_no_such_resource(const Call &call, const Demand &demand)
-{
-    const Position position{demand.claims.front()->position};
-    ereport(ERROR, (errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
-                    errmsg("%s %lld does not exist%s", demand.kind->name, static_cast<long long>(demand.resource_id),
-                           at_position(position)),
-                    error_fields(call.schema, demand.kind->resource_table, nullptr)));
-    pg_unreachable();
-}
-
 // Clears the way for a claim and writes it, or says why not.
 bool insert_after_release(const Call &call, const AcquireRequest &request, Demand &demand, const Claim &claim,
                           TimestampTz expires_at, TimestampTz now, int64 *hold_id, Shortage &shortage)
@@ -75,7 +65,7 @@ bool decide(const Call &call, const AcquireRequest &request, int64 *hold_ids)
     const std::span<Demand> demands = demands_of(request.claims);
     for (Demand &demand : demands)
         if (!demand.kind->take(call, demand))
-            raise_no_such_resource(call, demand);
+            raise_no_such_resource(call, *demand.kind, demand.resource_id, {demand.claims.front()->position});
 
     const TimestampTz now = read_clock();
     const TimestampTz expires_at = now + request.ttl;

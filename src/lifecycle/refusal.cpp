@@ -48,6 +48,15 @@ void raise_refusal(Verdict verdict, const Hold &hold, TimestampTz now, Position 
     pg_unreachable();
 }
 
+void raise_no_such_resource(const Call &call, const Kind &kind, int64 resource_id, Position position)
+{
+    ereport(ERROR, (errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+                    errmsg("%s %lld does not exist%s", kind.name, static_cast<long long>(resource_id),
+                           at_position(position)),
+                    error_fields(call.schema, kind.resource_table, nullptr)));
+    pg_unreachable();
+}
+
 void refuse_when_closed()
 {
     if (!settings.accept_holds)

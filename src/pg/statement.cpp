@@ -73,22 +73,25 @@ SPIPlanPtr Statement::plan_for(const Call &call)
     return plan;
 }
 
-Rows Statement::execute(const Call &call, std::initializer_list<Value> values, Snapshot snapshot, long limit)
+Statement::Arguments::Arguments(std::initializer_list<Value> values)
 {
-    Assert(static_cast<int>(values.size()) == count_);
-    Datum datums[kMaxParameters];
-    char nulls[kMaxParameters];
     int i = 0;
     for (const Value &value : values) {
         datums[i] = value.datum;
         nulls[i++] = value.null ? 'n' : ' ';
     }
+}
+
+Rows Statement::execute(const Call &call, std::initializer_list<Value> values, Snapshot snapshot, long limit)
+{
+    Assert(static_cast<int>(values.size()) == count_);
+    Arguments arguments(values);
     SPIPlanPtr plan = plan_for(call);
     if (snapshot == Snapshot::latest) {
         CommandCounterIncrement();
         PushActiveSnapshot(GetLatestSnapshot());
     }
-    const int code = SPI_execute_plan(plan, datums, nulls, snapshot != Snapshot::own, limit);
+    const int code = SPI_execute_plan(plan, arguments.datums, arguments.nulls, snapshot != Snapshot::own, limit);
     if (snapshot == Snapshot::latest)
         PopActiveSnapshot();
     if (code != result_)
@@ -109,6 +112,13 @@ Rows Statement::look(const Call &call, std::initializer_list<Value> values)
 Rows Statement::read(const Call &call, std::initializer_list<Value> values)
 {
     return execute(call, values, Snapshot::callers, 0);
+}
+
+Portal Statement::open(const Call &call, std::initializer_list<Value> values)
+{
+    Assert(static_cast<int>(values.size()) == count_);
+    Arguments arguments(values);
+    return SPI_cursor_open(nullptr, plan_for(call), arguments.datums, arguments.nulls, true);
 }
 
 int64 next_value(const Call &call, const char *sequence)

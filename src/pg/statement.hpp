@@ -103,14 +103,39 @@ public:
     Rows look(const Call &call, std::initializer_list<Value> values);
     // A SELECT under the caller's snapshot: for STABLE functions.
     Rows read(const Call &call, std::initializer_list<Value> values);
+    // The same, handed to each(rows, row) a batch at a time: for results of any size.
+    template <class Fn>
+    void stream(const Call &call, std::initializer_list<Value> values, Fn &&each)
+    {
+        const Portal portal = open(call, values);
+        for (;;) {
+            SPI_cursor_fetch(portal, true, kBatch);
+            const Rows rows(SPI_tuptable, SPI_processed);
+            for (uint64 i = 0; i < rows.processed(); ++i)
+                each(rows, i);
+            if (rows.empty())
+                break;
+            rows.free();
+        }
+        SPI_cursor_close(portal);
+    }
 
     const char *text() const { return text_; }
 
     static constexpr int kMaxParameters = 12;
 
 private:
+    static constexpr long kBatch = 1000;
+    // What SPI wants: values and nulls in two arrays.
+    struct Arguments {
+        explicit Arguments(std::initializer_list<Value> values);
+        Datum datums[kMaxParameters];
+        char nulls[kMaxParameters];
+    };
+
     enum class Snapshot { own, latest, callers };
     Rows execute(const Call &call, std::initializer_list<Value> values, Snapshot snapshot, long limit);
+    Portal open(const Call &call, std::initializer_list<Value> values);
     SPIPlanPtr plan_for(const Call &call);
 
     const char *text_;

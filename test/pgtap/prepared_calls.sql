@@ -4,7 +4,7 @@
 SET reservation.log_events = 'all';
 \i test/pgtap/include/attempt.sql
 
-SELECT plan(65);
+SELECT plan(68);
 
 INSERT INTO room VALUES (2001, 'a'), (2002, 'b'), (2003, 'c');
 INSERT INTO inventory VALUES (2001, 100), (2002, 100);
@@ -169,6 +169,11 @@ SELECT is(answer('hold_resolve_4', '23', 'cancelled', NULL, '1'), 'cancelled',
 
 SELECT is(answer('inventory_adjust_2', '2001', '5'), '105', 'inventory_adjust(item_id, delta)');
 SELECT is(answer('inventory_adjust_3', '2001', '-5', 'broken'), '100', 'inventory_adjust(item_id, delta, note)');
+
+SELECT is(answer('room_availability_2', '2001', '[2040-01-01 00:00+00, 2040-01-02 00:00+00)')::tstzrange,
+          '[2040-01-01 00:00+00, 2040-01-02 00:00+00)', 'room_availability(room_id, during)');
+SELECT is(answer('available_rooms_1', '[2040-01-01, 2040-01-02)'), '2001', 'available_rooms(during)');
+SELECT is(answer('stock_availability_1', '2001'), '100', 'stock_availability(item_id)');
 
 SELECT is(answer('hold_reap_' || n, VARIADIC (ARRAY['10', '0.9', '0.9', '5'])[:n]), '(0,0,0,0,0,0,f,)',
           format('hold_reap with %s arguments', n))
