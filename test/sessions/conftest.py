@@ -210,3 +210,42 @@ def codes(answers):
     for answer in answers:
         counts[answer.code] = counts.get(answer.code, 0) + 1
     return counts
+
+
+class Clock:
+    """A time source that stands still until it is set; every session sees it as it stands."""
+
+    def __init__(self, db, connect):
+        self.db, self.connect = db, connect
+        db.run("""
+            CREATE SCHEMA clock;
+            CREATE SEQUENCE clock.minute MINVALUE 0 START 0;
+            CREATE FUNCTION clock.at(minute numeric) RETURNS timestamptz LANGUAGE sql
+                RETURN timestamptz '2100-01-01 00:00+00' + minute * interval '1 minute';
+            CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql
+                RETURN (SELECT clock.at(last_value) FROM clock.minute);
+            SET reservation.time_source = 'clock.now';""")
+        self.set(0)
+
+    def set(self, minute):
+        self.db.run("SELECT setval('clock.minute', %s)", minute)
+
+    def session(self):
+        session = self.connect()
+        session.run("LOAD 'reservation'")
+        session.run("SET reservation.time_source = 'clock.now'")
+        return session
+
+
+@pytest.fixture
+def clock(db, connect):
+    yield Clock(db, connect)
+    db.run("RESET reservation.time_source; DROP SCHEMA clock CASCADE")
+
+
+def log(db, columns="hold_id, outcome, version_seen"):
+    return db.rows(f"SELECT {columns} FROM hold_event ORDER BY event_id")
+
+
+def states(db):
+    return dict(db.rows("SELECT hold_id, state FROM hold"))
