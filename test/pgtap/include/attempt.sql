@@ -16,7 +16,11 @@ LANGUAGE plpgsql AS $body$
 DECLARE
     o outcome;
 BEGIN
-    EXECUTE statement INTO o.answer;
+    IF statement ~* '^\s*(SELECT|EXECUTE|WITH)\M|\mRETURNING\M' THEN
+        EXECUTE statement INTO o.answer;
+    ELSE
+        EXECUTE statement;
+    END IF;
     o.sqlstate := '00000';
     RETURN o;
 EXCEPTION WHEN OTHERS THEN
