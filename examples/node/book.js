@@ -1,0 +1,60 @@
+// Books a room: hold, pay, confirm. Connects through PGHOST, PGDATABASE and PGUSER.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+const pool = new pg.Pool();
+
+// One call in its own transaction; the first column of its row.
+const call = async (sql, ...values) => Object.values((await pool.query(sql, values)).rows[0])[0];
+
+// The SQLSTATE of a call that is refused.
+const refusal = (promise) => promise.then(() => 'not refused', (error) => error.code);
+
+// Several statements in one transaction, repeated when it lost a race.
+async function transaction(work) {
+  for (let attempt = 1; ; attempt++) {
+    const client = await pool.connect();
+    try {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+      await work(client, attempt);
+      await client.query('COMMIT');
+      return attempt;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      if (!['40001', '40P01'].includes(error.code) || attempt === 5) throw error;
+    } finally {
+      client.release();
+    }
+  }
+}
+
+const hour = '[2030-01-01 10:00+00, 2030-01-01 11:00+00)';
+const acquireRoom = 'SELECT hold_acquire(room_claim($1, $2), $3, $4, $5)';
+const acquireUnits = 'SELECT hold_acquire(stock_claim($1, $2), $3, $4)';
+
+// The key makes the request safe to repeat when its answer got lost.
+const key = randomUUID();
+const hold = await call(acquireRoom, 1, hour, '10 minutes', 'ann', key);
+console.log('ann holds room 1');
+const again = await call(acquireRoom, 1, hour, '10 minutes', 'ann', key);
+console.log(`the same key again: ${again === hold ? 'the same hold' : 'another hold'}`);
+console.log(`ben wants the same hour: ${await refusal(call(acquireRoom, 1, hour, null, 'ben', null))}`);
+
+// Committed before the payment goes out: from now on nobody releases the hold, whatever becomes of the answer.
+await call('SELECT hold_begin_payment($1, $2)', hold, 'payment-1');
+// … the payment provider is called here; had it failed: hold_fail_payment($1, 'payment-1') …
+console.log(`ann has paid: ${await call('SELECT hold_confirm($1)', hold)}`);
+console.log(`a second confirm: ${await call('SELECT hold_confirm($1)', hold)}`);
+
+const short = await call(acquireUnits, 1, 1, '50 milliseconds', 'carol');
+await sleep(100);
+console.log(`carol waited too long: ${await refusal(call('SELECT hold_confirm($1)', short))}`);
+
+const attempts = await transaction(async (client, attempt) => {
+  await client.query('SELECT available FROM inventory WHERE item_id = $1', [1]);
+  if (attempt === 1) await call(acquireUnits, 1, 1, null, 'somebody faster');
+  await client.query(acquireUnits, [1, 1, null, 'dora']);
+});
+console.log(`dora lost a race and tried again: ${attempts} attempts`);
+await pool.end();

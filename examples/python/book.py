@@ -1,0 +1,65 @@
+"""Books a room: hold, pay, confirm. Connects through PGHOST, PGDATABASE and PGUSER."""
+import time
+import uuid
+
+import psycopg
+
+HOUR = "[2030-01-01 10:00+00, 2030-01-01 11:00+00)"
+ACQUIRE_ROOM = "SELECT hold_acquire(room_claim(%s, %s), %s, %s, %s)"
+ACQUIRE_UNITS = "SELECT hold_acquire(stock_claim(%s, %s), %s, %s)"
+
+
+def call(connection, sql, *values):
+    """One call in its own transaction."""
+    with connection.transaction():
+        return connection.execute(sql, values).fetchone()[0]
+
+
+def refusal(connection, sql, *values):
+    """The SQLSTATE of a call that is refused."""
+    try:
+        call(connection, sql, *values)
+    except psycopg.Error as error:
+        return error.sqlstate
+    return "not refused"
+
+
+def transaction(connection, work):
+    """Several statements in one transaction, repeated when it lost a race."""
+    for attempt in range(1, 6):
+        try:
+            with connection.transaction():
+                connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                work(connection, attempt)
+            return attempt
+        except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected):
+            if attempt == 5:
+                raise
+
+
+with psycopg.connect(autocommit=True) as db, psycopg.connect(autocommit=True) as other:
+    # The key makes the request safe to repeat when its answer got lost.
+    key = str(uuid.uuid4())
+    hold = call(db, ACQUIRE_ROOM, 1, HOUR, "10 minutes", "ann", key)
+    print("ann holds room 1")
+    again = call(db, ACQUIRE_ROOM, 1, HOUR, "10 minutes", "ann", key)
+    print("the same key again:", "the same hold" if again == hold else "another hold")
+    print("ben wants the same hour:", refusal(db, ACQUIRE_ROOM, 1, HOUR, None, "ben", None))
+
+    # Committed before the payment goes out: from now on nobody releases the hold, whatever becomes of the answer.
+    call(db, "SELECT hold_begin_payment(%s, %s)", hold, "payment-1")
+    # ... the payment provider is called here; had it failed: hold_fail_payment(%s, 'payment-1') ...
+    print("ann has paid:", call(db, "SELECT hold_confirm(%s)", hold))
+    print("a second confirm:", call(db, "SELECT hold_confirm(%s)", hold))
+
+    short = call(db, ACQUIRE_UNITS, 1, 1, "50 milliseconds", "carol")
+    time.sleep(0.1)
+    print("carol waited too long:", refusal(db, "SELECT hold_confirm(%s)", short))
+
+    def buy(connection, attempt):
+        connection.execute("SELECT available FROM inventory WHERE item_id = %s", (1,))
+        if attempt == 1:
+            call(other, ACQUIRE_UNITS, 1, 1, None, "somebody faster")
+        connection.execute(ACQUIRE_UNITS, (1, 1, None, "dora"))
+
+    print(f"dora lost a race and tried again: {transaction(db, buy)} attempts")
