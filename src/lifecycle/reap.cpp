@@ -206,6 +206,9 @@ private:
         if (error == nullptr) {
             counts_.released += done.released;
             counts_.pending_review += done.pending_review;
+        } else if (error->sqlerrcode == kTimeSourceFailed) {  // in a guard: of these holds nothing is known
+            counts_.examined -= static_cast<int32>(holds.size());
+            halt_without_time(error);
         } else if (holds.size() > 1) {
             write(holds.first(holds.size() / 2), now);
             write(holds.subspan(holds.size() / 2), now);
@@ -248,7 +251,7 @@ private:
     {
         TimestampTz now = 0;
         if (const ErrorData *error = attempt([&] { now = read_clock(); }); error != nullptr) {
-            halt(psprintf("%s: %s", kTimeSourceGaveNothing, error->detail != nullptr ? error->detail : error->message));
+            halt_without_time(error);
             return {};
         }
         if (!first_reading_)
@@ -275,6 +278,11 @@ private:
             return false;
         halt(psprintf("the time source is behind %s", known_from_));
         return true;
+    }
+
+    void halt_without_time(const ErrorData *error)
+    {
+        halt(psprintf("%s: %s", kTimeSourceGaveNothing, error->detail != nullptr ? error->detail : error->message));
     }
 
     void halt(const char *reason)
