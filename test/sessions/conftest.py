@@ -55,8 +55,12 @@ class Session:
     def __init__(self):
         self.connection = psycopg.connect("", autocommit=True)
         self.pid = self.connection.info.backend_pid
-        self.notices = []
-        self.connection.add_notice_handler(self.notices.append)
+        self.warnings = []
+        self.connection.add_notice_handler(self.notice)
+
+    def notice(self, diagnostic):
+        if diagnostic.severity_nonlocalized == "WARNING":
+            self.warnings.append(diagnostic.message_primary)
 
     def run(self, sql, *parameters):
         return self.connection.execute(sql, parameters or None)
