@@ -1,8 +1,8 @@
 #pragma once
 // Transaction-level heavyweight locks taken before a row is looked at. They only order those who wait: whoever waits
 // for a row instead wakes with an old snapshot and walks the chain of row versions that its predecessors left. What
-// protects is the row and its constraints, so a transaction that uses many resources takes only the first few: it
-// must not fill the server's lock table.
+// protects a resource is its row and its constraints, so a transaction that uses many takes only the first few: it must
+// not fill the server's lock table. A key has no row to wait for; its queue is the protection.
 #include "pg/postgres.hpp"
 
 namespace reservation {

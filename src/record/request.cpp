@@ -34,8 +34,8 @@ uint64 queue_of(const text *key)
 
 std::optional<std::span<const int64>> known_request(const Call &call, const KeyedRequest &request)
 {
-    if (const uint64 queue = queue_of(request.key); !join_queue(Queue::key, queue))
-        wait_in_queue(Queue::key, queue);
+    // Always, however many a transaction has: until the first call of a key has ended nothing else tells of it.
+    wait_in_queue(Queue::key, queue_of(request.key));
     const Rows rows =
         find_request.look(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder)});
     if (rows.empty())
