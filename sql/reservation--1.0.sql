@@ -249,6 +249,11 @@ CREATE FUNCTION @extschema@.stock_availability(item_id bigint) RETURNS integer
     LANGUAGE c STABLE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'reservation_stock_availability';
 
+CREATE FUNCTION @extschema@.reservation_audit(OUT object text, OUT problem text, OUT detail text)
+        RETURNS SETOF record
+    LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'reservation_audit';
+
 CREATE FUNCTION @extschema@.hold_reap(max_holds integer DEFAULT 1000, max_skipped_share float8 DEFAULT 0.5,
         max_review_share float8 DEFAULT 0.5, min_sample integer DEFAULT 20,
         OUT examined integer, OUT released integer, OUT skipped integer, OUT pending_review integer,
@@ -349,4 +354,5 @@ COMMENT ON FUNCTION @extschema@.inventory_adjust(bigint, integer, text) IS 'Rest
 COMMENT ON FUNCTION @extschema@.room_availability(bigint, tstzrange) IS 'The gaps of a room within a period';
 COMMENT ON FUNCTION @extschema@.available_rooms(tstzrange) IS 'The rooms that are free for all of a period';
 COMMENT ON FUNCTION @extschema@.stock_availability(bigint) IS 'The units of an item that can be had';
+COMMENT ON FUNCTION @extschema@.reservation_audit() IS 'What is wrong with the data, what guards them, and the clocks; no row when all is well';
 COMMENT ON FUNCTION @extschema@.hold_reap(integer, float8, float8, integer) IS 'One cleanup run over overdue holds, oldest first';

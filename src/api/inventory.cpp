@@ -10,8 +10,6 @@ namespace reservation {
 
 namespace {
 
-constexpr int kNodeShift = 42;
-
 constinit Statement adjust{
     SPI_OK_UPDATE_RETURNING, {INT8OID, INT8OID},
     "UPDATE {schema}.inventory SET available = (available OPERATOR(pg_catalog.+) $2)::pg_catalog.int4,"
@@ -26,8 +24,7 @@ constinit Statement read_item{
 // hold_next_id() returns bigint: the node's number above 42 bits of the sequence. No SQL, so no search path to guard.
 RESERVATION_FUNCTION(hold_next_id)
 {
-    return Int64GetDatum((static_cast<int64>(settings.node_id) << kNodeShift) +
-                         next_value(call_of(fcinfo), "hold_id_seq"));
+    return Int64GetDatum(settings.first_hold_id() + next_value(call_of(fcinfo), "hold_id_seq"));
 }
 
 // inventory_adjust(item_id bigint, delta integer, note text) returns integer: the units available afterwards

@@ -19,6 +19,9 @@ struct Settings {
     int reaper_interval_ms;
     char *reaper_databases;
 
+    // Hold ids are the node's number above this many bits of a sequence.
+    static constexpr int kNodeShift = 42;
+    int64 first_hold_id() const { return static_cast<int64>(node_id) << kNodeShift; }
     int64 default_ttl() const { return microseconds(default_ttl_ms); }
     int64 max_lifetime() const { return microseconds(max_lifetime_ms); }
     int64 expiry_grace() const { return microseconds(expiry_grace_ms); }

@@ -55,19 +55,23 @@ SPIPlanPtr Statement::plan_for(const Call &call)
     Oid types[kMaxParameters];
     for (int i = 0; i < count_; ++i)
         types[i] = types_[i] == kHoldClaimArray ? claim_array_type(call) : types_[i];
+    const bool by_index = reads_ == Reads::by_index;
     // Planned here, under settings of ours: a plan that is made later would depend on the caller's.
     const int nest = NewGUCNestLevel();
-    set_locally("enable_seqscan", "off");
-    set_locally("enable_indexscan", "on");
-    set_locally("jit", "off");
-    SPIPlanPtr plan = SPI_prepare_cursor(in_schema(text_, call.quoted), count_, types, CURSOR_OPT_GENERIC_PLAN);
+    if (by_index) {
+        set_locally("enable_seqscan", "off");
+        set_locally("enable_indexscan", "on");
+        set_locally("jit", "off");
+    }
+    SPIPlanPtr plan = SPI_prepare_cursor(in_schema(text_, call.quoted), count_, types,
+                                         by_index ? CURSOR_OPT_GENERIC_PLAN : CURSOR_OPT_CUSTOM_PLAN);
     if (plan == nullptr)
         elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
     if (const int code = SPI_keepplan(plan); code != 0)
         elog(ERROR, "SPI_keepplan failed: %s", SPI_result_code_string(code));
     plan_ = plan;
     strlcpy(planned_schema_, call.schema, sizeof planned_schema_);
-    if (CachedPlan *cached = SPI_plan_get_cached_plan(plan); cached != nullptr)
+    if (CachedPlan *cached = by_index ? SPI_plan_get_cached_plan(plan) : nullptr; cached != nullptr)
         ReleaseCachedPlan(cached, CurrentResourceOwner);
     AtEOXact_GUC(false, nest);
     return plan;

@@ -83,14 +83,19 @@ Datum int8_array(std::span<const int64> values);
 // A parameter type that only the catalog knows: hold_claim[] of the extension's schema.
 inline constexpr Oid kHoldClaimArray = InvalidOid;
 
+// How a statement finds its rows. By index: planned once, generic, never with a sequential scan, so that what the
+// statistics once said about a small table cannot make a later call slow. Whole tables: planned at every execution, as
+// the planner likes.
+enum class Reads : std::uint8_t { by_index, whole_tables };
+
 // One SQL text of ours with its kept plan. The text is constant and fully qualified; "{schema}" stands for the quoted
 // name of the extension's schema. The plan is built at first use and again whenever it was invalidated or the schema
-// has another name; it is generic and never a sequential scan, so that what the statistics once said about a small
-// table cannot make a later call slow.
+// has another name.
 class Statement {
 public:
-    constexpr Statement(int result, std::initializer_list<Oid> types, const char *text)
-        : text_(text), result_(result), count_(static_cast<int>(types.size()))
+    constexpr Statement(int result, std::initializer_list<Oid> types, const char *text,
+                        Reads reads = Reads::by_index)
+        : text_(text), result_(result), reads_(reads), count_(static_cast<int>(types.size()))
     {
         int i = 0;
         for (const Oid type : types)
@@ -140,6 +145,7 @@ private:
 
     const char *text_;
     int result_;  // the SPI_OK_… code that it must give
+    Reads reads_;
     int count_;
     Oid types_[kMaxParameters] = {};
     SPIPlanPtr plan_ = nullptr;

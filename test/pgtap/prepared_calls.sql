@@ -4,7 +4,7 @@
 SET reservation.log_events = 'all';
 \i test/pgtap/include/attempt.sql
 
-SELECT plan(68);
+SELECT plan(69);
 
 INSERT INTO room VALUES (2001, 'a'), (2002, 'b'), (2003, 'c');
 INSERT INTO inventory VALUES (2001, 100), (2002, 100);
@@ -174,6 +174,7 @@ SELECT is(answer('room_availability_2', '2001', '[2040-01-01 00:00+00, 2040-01-0
           '[2040-01-01 00:00+00, 2040-01-02 00:00+00)', 'room_availability(room_id, during)');
 SELECT is(answer('available_rooms_1', '[2040-01-01, 2040-01-02)'), '2001', 'available_rooms(during)');
 SELECT is(answer('stock_availability_1', '2001'), '100', 'stock_availability(item_id)');
+SELECT is(answer('reservation_audit_0', VARIADIC '{}'), NULL, 'reservation_audit()');
 
 SELECT is(answer('hold_reap_' || n, VARIADIC (ARRAY['10', '0.9', '0.9', '5'])[:n]), '(0,0,0,0,0,0,f,)',
           format('hold_reap with %s arguments', n))
