@@ -3,14 +3,25 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import pg from 'pg';
 import { chromium } from 'playwright-core';
 
 const week = '2030-01-07';
 let server, browser, url;
 
+// Bookings of other people: day of the week, first hour, hours.
+const booked = [[0, 9, 1], [1, 11, 3], [2, 9, 2], [2, 14, 2], [3, 10, 1], [3, 13, 4], [4, 9, 5], [5, 16, 2]];
+
 before(async () => {
+  const client = new pg.Client();
+  await client.connect();
+  for (const [day, hour, hours] of booked)
+    await client.query(`SELECT hold_confirm(hold_acquire(room_claim(1, tstzrange(start, start + $4 * interval '1 hour'))))
+      FROM (SELECT ($1 || ' 00:00+00')::timestamptz + $2 * interval '1 day' + $3 * interval '1 hour' AS start) AS s`,
+      [week, day, hour, hours]);
+  await client.end();
   server = spawn(process.execPath, ['server.js'], {
-    env: { ...process.env, PORT: '0', HOLD_FOR: '3 seconds' }, stdio: ['ignore', 'pipe', 'inherit'] });
+    env: { ...process.env, PORT: '0', HOLD_FOR: '8 seconds' }, stdio: ['ignore', 'pipe', 'inherit'] });
   url = (await once(server.stdout.setEncoding('utf8'), 'data'))[0].trim();
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -42,7 +53,7 @@ test('two visitors race for one slot: one holds it, the other is told', async ()
 
   const winner = said[0].includes('held') ? ann : ben;
   const loser = winner === ann ? ben : ann;
-  assert.match(await winner.textContent('#clock'), /^0:0[0-3]$/);
+  assert.match(await winner.textContent('#clock'), /^0:0[0-8]$/);
   await slot(loser, '14').click();
   await loser.waitForSelector('#clock');
   if (process.env.SCREENSHOT) await loser.screenshot({ path: process.env.SCREENSHOT });
@@ -55,12 +66,18 @@ test('a hold that runs out is free for the next visitor', async () => {
   const [carol, dan] = await Promise.all([visitor(), visitor()]);
   await slot(carol, '16').click();
   await carol.waitForSelector('#clock');
-  await carol.waitForFunction(() => text.textContent === 'Your hold has run out.', null, { timeout: 10_000 });
+  await carol.waitForFunction(() => text.textContent === 'Your hold has run out.', null, { timeout: 20_000 });
   await slot(dan, '16').click();
   await dan.waitForSelector('#clock');
   await dan.getByText('Give it back').click();
   await dan.waitForFunction(() => text.textContent === 'Choose a free hour.');
   assert.equal(await slot(dan, '16').textContent(), 'free');
+});
+
+test('what is booked cannot be chosen', async () => {
+  const page = await visitor();
+  assert.equal(await slot(page, '09').isDisabled(), true);
+  assert.equal(await page.locator('button.busy').count() >= 19, true);
 });
 
 test('nobody confirms the hold of another visitor', async () => {

@@ -22,6 +22,7 @@ const holdRow = `SELECT hold_id, lower(during) AS starts, state, expires_at, clo
 // Each takes the fields of the request and returns rows. The holder comes from the visitor's session cookie, so nobody
 // confirms or cancels what another visitor holds.
 const actions = {
+  __proto__: null,
   gaps: ({ room, from, to }) => pool.query(
     'SELECT lower(gap) AS starts, upper(gap) AS ends FROM room_availability($1, tstzrange($2, $3)) AS gap',
     [room, from, to]),
@@ -50,12 +51,13 @@ const visitorOf = (request) => /(?:^|; )visitor=([\w-]{8,64})/.exec(request.head
 const server = http.createServer(async (request, response) => {
   const reply = (status, type, content) => response.writeHead(status, { 'content-type': type }).end(content);
   try {
-    const action = actions[request.url.slice('/api/'.length)];
-    if (request.method === 'GET' && request.url === '/') {
+    const { pathname } = new URL(request.url, 'http://localhost');
+    const action = pathname.startsWith('/api/') && actions[pathname.slice('/api/'.length)];
+    if (request.method === 'GET' && pathname === '/') {
       if (!visitorOf(request))
         response.setHeader('set-cookie', `visitor=${crypto.randomUUID()}; HttpOnly; SameSite=Strict; Path=/`);
       reply(200, 'text/html; charset=utf-8', await readFile(page));
-    } else if (request.method === 'POST' && request.url.startsWith('/api/') && action) {
+    } else if (request.method === 'POST' && action) {
       const visitor = visitorOf(request);
       if (!visitor) return reply(403, 'application/json', JSON.stringify({ message: 'Load the page first.' }));
       const { rows } = await action({ ...(await body(request)), visitor });
