@@ -55,7 +55,7 @@ test('two visitors race for one slot: one holds it, the other is told', async ()
   const loser = winner === ann ? ben : ann;
   assert.match(await winner.textContent('#clock'), /^0:0[0-8]$/);
   await slot(loser, '14').click();
-  await loser.waitForSelector('#clock');
+  await loser.waitForSelector('button.mine');
   if (process.env.SCREENSHOT) await loser.screenshot({ path: process.env.SCREENSHOT });
   await winner.getByText('Confirm', { exact: true }).click();
   await winner.waitForSelector('#panel.done');
