@@ -106,7 +106,8 @@ SELECT is(:'deadlines'::timestamptz[],
 SELECT is((:'deadlines'::timestamptz[])[3], :'later'::timestamptz, 'a later deadline stays');
 SELECT is((:'deadlines'::timestamptz[])[1], (:'deadlines'::timestamptz[])[2], 'the others have one');
 SELECT is(ARRAY(SELECT version FROM unnest(ARRAY[:a, :b, :c, :d]::bigint[]) WITH ORDINALITY AS u (id, place)
-                JOIN hold ON hold_id = id ORDER BY place), '{2,2,2,1}', 'each is written once, and the one that stays not at all');
+                JOIN hold ON hold_id = id ORDER BY place), '{2,2,2,1}',
+          'each is written once, and the one that stays not at all');
 SELECT is(hold_confirm_all(ARRAY[:d, :a, :d]::bigint[]), '{confirmed,confirmed,confirmed}', 'confirm_all');
 SELECT is(ARRAY(SELECT version FROM hold WHERE hold_id IN (:a, :d) ORDER BY hold_id), '{3,2}', 'writes each once');
 SELECT is(refused(format('SELECT hold_confirm_all(ARRAY[%s, %s]::bigint[])', :a, :d)), '00000', 'and then nothing');
