@@ -51,3 +51,11 @@ lint:
 	@test/harness/enter lint test/harness/lint
 format-check:
 	@clang-format --dry-run --Werror $(wildcard src/*.[ch]pp src/*/*.[ch]pp test/unit/*.cpp)
+
+# What surrounds an extension: test-dump runs test/environment/test_dump.py, test-environment all of its files.
+ENVIRONMENT := $(patsubst test/environment/test_%.py,%,$(sort $(wildcard test/environment/test_*.py)))
+.PHONY: test-environment $(ENVIRONMENT:%=test-%)
+test-environment:
+	@test/harness/enter environment test/harness/suites environment
+$(ENVIRONMENT:%=test-%):
+	@test/harness/enter environment test/harness/suites $(@:test-%=environment/%)
