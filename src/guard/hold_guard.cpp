@@ -20,11 +20,12 @@ namespace {
 // Where the columns of a hold are in the guarded table.
 struct Columns {
     explicit Columns(TupleDesc desc, const Kind &kind)
-        : hold_id(column_of(desc, "hold_id")), resource(column_of(desc, kind.resource_column)),
-          claim(column_of(desc, kind.has_periods ? "during" : "quantity")), state(column_of(desc, "state")),
-          expires_at(column_of(desc, "expires_at")), version(column_of(desc, "version")),
-          payment_reference(column_of(desc, "payment_reference")), created_at(column_of(desc, "created_at")),
-          changed_at(column_of(desc, "changed_at"))
+        : hold_id(column_of(desc, "hold_id", INT8OID)), resource(column_of(desc, kind.resource_column, INT8OID)),
+          claim(claim_column_of(desc, kind)), state(column_of(desc, "state", TEXTOID)),
+          expires_at(column_of(desc, "expires_at", TIMESTAMPTZOID)), version(column_of(desc, "version", INT4OID)),
+          payment_reference(column_of(desc, "payment_reference", TEXTOID)),
+          created_at(column_of(desc, "created_at", TIMESTAMPTZOID)),
+          changed_at(column_of(desc, "changed_at", TIMESTAMPTZOID))
     {
     }
     int hold_id, resource, claim, state, expires_at, version, payment_reference, created_at, changed_at;
@@ -179,7 +180,7 @@ HeapTuple guard_delete(const TriggerData *data, const Kind &kind)
     const Columns columns(desc, kind);
     const Row old(data->tg_trigtuple, desc);
     const std::optional<State> state = state_of(data, old, columns);
-    if (state && must_stay(kind, *state, old.value(columns.claim), read_clock()))
+    if (state && must_stay(kind, *state, {old.value(columns.claim), old.is_null(columns.claim)}, read_clock()))
         raise_illegal(old, columns, "illegal removal", "It occupies capacity that was promised.");
     return data->tg_trigtuple;
 }
@@ -189,11 +190,8 @@ HeapTuple guard_delete(const TriggerData *data, const Kind &kind)
 // hold_guard(kind) as a BEFORE INSERT OR UPDATE OR DELETE row trigger
 RESERVATION_FUNCTION(hold_guard)
 {
-    const TriggerData *data = trigger_data(fcinfo);
+    const TriggerData *data = trigger_data(fcinfo, Guards::every_change);
     const Kind &kind = kind_of(data);
-    if (!TRIGGER_FIRED_BEFORE(data->tg_event) || !TRIGGER_FIRED_FOR_ROW(data->tg_event))
-        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                        errmsg("trigger \"%s\" must be fired BEFORE, for each row", data->tg_trigger->tgname)));
     if (TRIGGER_FIRED_BY_INSERT(data->tg_event))
         return PointerGetDatum(guard_insert(data, kind));
     if (TRIGGER_FIRED_BY_UPDATE(data->tg_event))
@@ -204,7 +202,7 @@ RESERVATION_FUNCTION(hold_guard)
 // hold_truncate_guard(kind) as a BEFORE TRUNCATE statement trigger
 RESERVATION_FUNCTION(hold_truncate_guard)
 {
-    const TriggerData *data = trigger_data(fcinfo);
+    const TriggerData *data = trigger_data(fcinfo, Guards::truncation);
     if (has_promises(data->tg_relation, kind_of(data)))
         ereport(ERROR, (errcode(kIllegalTransition),
                         errmsg("cannot truncate \"%s\": it has holds that occupy capacity",

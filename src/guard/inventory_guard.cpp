@@ -44,11 +44,11 @@ int64 units_held(FunctionCallInfo fcinfo, const TriggerData *data, int64 item_id
 // inventory_guard() as a BEFORE INSERT OR UPDATE row trigger
 RESERVATION_FUNCTION(inventory_guard)
 {
-    const TriggerData *data = trigger_data(fcinfo);
+    const TriggerData *data = trigger_data(fcinfo, Guards::inserts_and_updates);
     TupleDesc desc = RelationGetDescr(data->tg_relation);
-    const int item_column = column_of(desc, "item_id");
-    const int available_column = column_of(desc, "available");
-    const int capacity_column = column_of(desc, "capacity");
+    const int item_column = column_of(desc, "item_id", INT8OID);
+    const int available_column = column_of(desc, "available", INT4OID);
+    const int capacity_column = column_of(desc, "capacity", INT4OID);
     const bool update = TRIGGER_FIRED_BY_UPDATE(data->tg_event);
 
     Row row(update ? data->tg_newtuple : data->tg_trigtuple, desc);

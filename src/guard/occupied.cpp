@@ -6,18 +6,23 @@
 
 namespace reservation {
 
-bool must_stay(const Kind &kind, State state, Datum claim, TimestampTz now)
+bool must_stay(const Kind &kind, State state, NullableDatum claim, TimestampTz now)
 {
     if (state == State::held || state == State::pending_review)
         return true;
-    return state == State::confirmed && kind.has_periods && end_of_period(claim) > now;
+    return state == State::confirmed && kind.has_periods && !claim.isnull && end_of_period(claim.value) > now;
+}
+
+int claim_column_of(TupleDesc desc, const Kind &kind)
+{
+    return kind.has_periods ? column_of(desc, "during", TSTZRANGEOID) : column_of(desc, "quantity", INT4OID);
 }
 
 bool has_promises(Relation holds, const Kind &kind)
 {
     TupleDesc desc = RelationGetDescr(holds);
-    const int state_column = column_of(desc, "state");
-    const int claim_column = column_of(desc, kind.has_periods ? "during" : "quantity");
+    const int state_column = column_of(desc, "state", TEXTOID);
+    const int claim_column = claim_column_of(desc, kind);
     const TimestampTz now = read_clock();
 
     const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
@@ -30,7 +35,8 @@ bool has_promises(Relation holds, const Kind &kind)
         const Datum name = slot_getattr(slot, state_column, &null);
         if (null || !parse_state(bytes(DatumGetTextPP(name)), &state))
             continue;
-        const Datum claim = slot_getattr(slot, claim_column, &null);
+        NullableDatum claim;
+        claim.value = slot_getattr(slot, claim_column, &claim.isnull);
         found = must_stay(kind, state, claim, now);
         CHECK_FOR_INTERRUPTS();
     }

@@ -6,7 +6,10 @@
 namespace reservation {
 
 // Held, under review, or a confirmed period that is not over.
-bool must_stay(const Kind &kind, State state, Datum claim, TimestampTz now);
+bool must_stay(const Kind &kind, State state, NullableDatum claim, TimestampTz now);
+
+// The column that says what a hold of the kind claims: its period or its quantity.
+int claim_column_of(TupleDesc desc, const Kind &kind);
 
 // Whether any row of a hold table must stay. Reads the whole table without indexes: when an extension is dropped they
 // may be gone already.

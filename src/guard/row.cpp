@@ -2,15 +2,15 @@
 
 namespace reservation {
 
-int column_of(TupleDesc desc, const char *name)
+int column_of(TupleDesc desc, const char *name, Oid type)
 {
     for (int i = 0; i < desc->natts; ++i) {
         const Form_pg_attribute attribute = TupleDescAttr(desc, i);
-        if (!attribute->attisdropped && strcmp(NameStr(attribute->attname), name) == 0)
+        if (!attribute->attisdropped && attribute->atttypid == type && strcmp(NameStr(attribute->attname), name) == 0)
             return i + 1;
     }
     ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-                    errmsg("the guarded table has no column \"%s\"", name)));
+                    errmsg("the guarded table has no column \"%s\" of type %s", name, format_type_be(type))));
     pg_unreachable();
 }
 
@@ -22,13 +22,39 @@ bool same(const Row &a, const Row &b, TupleDesc desc, int column)
     return datum_image_eq(a.value(column), b.value(column), attribute->attbyval, attribute->attlen);
 }
 
-TriggerData *trigger_data(FunctionCallInfo fcinfo)
+namespace {
+
+bool fits(const TriggerData *data, Guards guards)
+{
+    const TriggerEvent event = data->tg_event;
+    if (!TRIGGER_FIRED_BEFORE(event))
+        return false;
+    switch (guards) {
+    case Guards::inserts_and_updates:
+        return TRIGGER_FIRED_FOR_ROW(event) && (TRIGGER_FIRED_BY_INSERT(event) || TRIGGER_FIRED_BY_UPDATE(event));
+    case Guards::every_change: return TRIGGER_FIRED_FOR_ROW(event);
+    case Guards::truncation: break;
+    }
+    return TRIGGER_FIRED_BY_TRUNCATE(event) && data->tg_relation->rd_rel->relkind == RELKIND_RELATION;
+}
+
+}  // namespace
+
+const TriggerData *trigger_data(FunctionCallInfo fcinfo, Guards guards)
 {
     if (!CALLED_AS_TRIGGER(fcinfo))
         ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
                         errmsg("function \"%s\" was not called by trigger manager",
                                get_func_name(fcinfo->flinfo->fn_oid))));
-    return reinterpret_cast<TriggerData *>(fcinfo->context);
+    const auto *data = reinterpret_cast<const TriggerData *>(fcinfo->context);
+    if (!fits(data, guards)) {
+        static constexpr const char *kExpected[] = {"INSERT OR UPDATE, for each row",
+                                                    "INSERT, UPDATE OR DELETE, for each row", "TRUNCATE of a table"};
+        ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+                        errmsg("trigger \"%s\" must be fired BEFORE %s", data->tg_trigger->tgname,
+                               kExpected[static_cast<int>(guards)])));
+    }
+    return data;
 }
 
 }  // namespace reservation

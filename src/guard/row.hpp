@@ -3,6 +3,8 @@
 // so the same functions guard copies of our tables, such as shards.
 #include "pg/postgres.hpp"
 
+#include <cstdint>
+
 namespace reservation {
 
 // The values of one row, readable and replaceable.
@@ -41,14 +43,17 @@ private:
     bool changed_ = false;
 };
 
-// The number of a column, from 1; raises if the table has no such column.
-int column_of(TupleDesc desc, const char *name);
+// The number of a column, from 1; raises if the table has no such column of that type.
+int column_of(TupleDesc desc, const char *name, Oid type);
 
 // Equality of one column of two rows, NULLs being equal.
 bool same(const Row &a, const Row &b, TupleDesc desc, int column);
 
-// The TriggerData of a call. Raises if the function was not called as a trigger of the given events (a union of
-// TRIGGER_TYPE_… bits of timing and level is checked by the caller).
-TriggerData *trigger_data(FunctionCallInfo fcinfo);
+// What a guard may be attached to, always BEFORE: changes of rows, or TRUNCATE of a table.
+enum class Guards : std::uint8_t { inserts_and_updates, every_change, truncation };
+
+// The TriggerData of a call. Raises if the function was not called as a trigger of what it guards: whoever attaches it
+// elsewhere would have it read rows that are not there.
+const TriggerData *trigger_data(FunctionCallInfo fcinfo, Guards guards);
 
 }  // namespace reservation
