@@ -153,6 +153,8 @@ CREATE FUNCTION @extschema@.reservation_load() RETURNS event_trigger
     AS 'MODULE_PATHNAME', 'reservation_load';
 CREATE EVENT TRIGGER reservation_drop_guard ON ddl_command_start
     EXECUTE FUNCTION @extschema@.reservation_load();
+-- Also where session_replication_role = replica silences what is enabled in the ordinary way.
+ALTER EVENT TRIGGER reservation_drop_guard ENABLE ALWAYS;
 
 -- ---------------------------------------------------------------------------------------------- all holds
 
