@@ -2,6 +2,7 @@
 #include "lifecycle/refusal.hpp"
 
 #include "api/arguments.hpp"
+#include "kind/hold_id.hpp"
 #include "pg/clock.hpp"
 #include "pg/settings.hpp"
 #include "record/event.hpp"
@@ -24,7 +25,7 @@ constinit Statement read_item{
 // hold_next_id() returns bigint: the node's number above 42 bits of the sequence. No SQL, so no search path to guard.
 RESERVATION_FUNCTION(hold_next_id)
 {
-    return Int64GetDatum(settings.first_hold_id() + next_value(call_of(fcinfo), "hold_id_seq"));
+    return Int64GetDatum(next_hold_id(call_of(fcinfo)));
 }
 
 // inventory_adjust(item_id bigint, delta integer, note text) returns integer: the units available afterwards

@@ -33,9 +33,9 @@ constinit Statement read_available{
     SPI_OK_SELECT, {INT8OID},
     "SELECT available FROM {schema}.inventory WHERE item_id OPERATOR(pg_catalog.=) $1"};
 constinit Statement insert_hold{
-    SPI_OK_INSERT_RETURNING, {INT8OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID},
-    "INSERT INTO {schema}.stock_hold (item_id, quantity, state, expires_at, created_at, changed_at, holder)"
-    " VALUES ($1, $2, 'held', $3, $4, $4, $5) RETURNING hold_id"};
+    SPI_OK_INSERT, {INT8OID, INT8OID, INT4OID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID},
+    "INSERT INTO {schema}.stock_hold (hold_id, item_id, quantity, state, expires_at, created_at, changed_at, holder)"
+    " VALUES ($1, $2, $3, 'held', $4, $5, $5, $6)"};
 // Every hold has at least one unit, so the oldest n have at least n. The state is a parameter so that the plan cannot
 // be one through the deadlines of all items, which a small table would suggest.
 constinit Statement oldest_overdue{
@@ -74,15 +74,13 @@ bool take(const Call &call, Demand &demand)
     return demand.taken || lock(call, demand.resource_id, Patience::wait) == Lock::taken;
 }
 
-bool insert(const Call &call, const Demand &demand, const Claim &claim, TimestampTz expires_at, TimestampTz now,
-            const text *holder, int64 *hold_id)
+bool insert(const Call &call, const Demand &demand, const Claim &claim, int64 hold_id, TimestampTz expires_at,
+            TimestampTz now, const text *holder)
 {
     if (!demand.taken)
         return false;
-    *hold_id = insert_hold
-                   .run(call, {int8(demand.resource_id), int4(claim.quantity), instant(expires_at), instant(now),
-                               string(holder)})
-                   .int8(0, 1);
+    insert_hold.run(call, {int8(hold_id), int8(demand.resource_id), int4(claim.quantity), instant(expires_at),
+                           instant(now), string(holder)});
     return true;
 }
 

@@ -78,8 +78,8 @@ struct Kind {
     // The lock alone, for every other decision.
     Lock (*lock)(const Call &, int64 resource_id, Patience patience);
     // Writes the hold of a claim. False if the way is not clear; nothing is written then.
-    bool (*insert)(const Call &, const Demand &, const Claim &, TimestampTz expires_at, TimestampTz now,
-                   const text *holder, int64 *hold_id);
+    bool (*insert)(const Call &, const Demand &, const Claim &, int64 hold_id, TimestampTz expires_at, TimestampTz now,
+                   const text *holder);
     // After an insert that said false: what must be released to clear the way, namely holds that are overdue, not in
     // flight and needed, oldest first and not more. Writes nothing. False, with the shortage told, if that cannot
     // suffice.

@@ -24,10 +24,10 @@ constinit Statement exists{
     SPI_OK_SELECT, {INT8OID},
     "SELECT 1 FROM {schema}.room WHERE room_id OPERATOR(pg_catalog.=) $1"};
 constinit Statement insert_hold{
-    SPI_OK_INSERT_RETURNING, {INT8OID, TSTZRANGEOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID},
-    "INSERT INTO {schema}.slot_hold (room_id, during, state, expires_at, created_at, changed_at, holder)"
-    " VALUES ($1, $2, 'held', $3, $4, $4, $5)"
-    " ON CONFLICT ON CONSTRAINT slot_hold_no_overlap DO NOTHING RETURNING hold_id"};
+    SPI_OK_INSERT, {INT8OID, INT8OID, TSTZRANGEOID, TIMESTAMPTZOID, TIMESTAMPTZOID, TEXTOID},
+    "INSERT INTO {schema}.slot_hold (hold_id, room_id, during, state, expires_at, created_at, changed_at, holder)"
+    " VALUES ($1, $2, $3, 'held', $4, $5, $5, $6)"
+    " ON CONFLICT ON CONSTRAINT slot_hold_no_overlap DO NOTHING"};
 constinit Statement in_the_way{
     SPI_OK_SELECT, {INT8OID, TSTZRANGEOID},
     "SELECT " RESERVATION_HOLD_COLUMNS("room_id", "NULL::pg_catalog.int4") " FROM {schema}.slot_hold"
@@ -51,15 +51,13 @@ bool take(const Call &call, Demand &demand)
     return lock(call, demand.resource_id, Patience::queue) == Lock::taken;
 }
 
-bool insert(const Call &call, const Demand &demand, const Claim &claim, TimestampTz expires_at, TimestampTz now,
-            const text *holder, int64 *hold_id)
+bool insert(const Call &call, const Demand &demand, const Claim &claim, int64 hold_id, TimestampTz expires_at,
+            TimestampTz now, const text *holder)
 {
-    const Rows rows = insert_hold.run(call, {int8(demand.resource_id), datum(claim.during), instant(expires_at),
-                                             instant(now), string(holder)});
-    if (rows.empty())
-        return false;
-    *hold_id = rows.int8(0, 1);
-    return true;
+    return insert_hold
+               .run(call, {int8(hold_id), int8(demand.resource_id), datum(claim.during), instant(expires_at),
+                           instant(now), string(holder)})
+               .processed() == 1;
 }
 
 bool same_holder(const text *a, const text *b)

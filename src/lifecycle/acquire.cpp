@@ -1,5 +1,6 @@
 #include "lifecycle/acquire.hpp"
 
+#include "kind/hold_id.hpp"
 #include "lifecycle/refusal.hpp"
 #include "lifecycle/release.hpp"
 #include "pg/clock.hpp"
@@ -41,7 +42,7 @@ std::span<Demand> demands_of(std::span<Claim> claims)
 
 // Clears the way for a claim and writes it, or says why not.
 bool insert_after_release(const Call &call, const AcquireRequest &request, Demand &demand, const Claim &claim,
-                          TimestampTz expires_at, TimestampTz now, int64 *hold_id, Shortage &shortage)
+                          int64 hold_id, TimestampTz expires_at, TimestampTz now, Shortage &shortage)
 {
     const Kind &kind = *demand.kind;
     std::span<Hold> overdue;
@@ -56,7 +57,7 @@ bool insert_after_release(const Call &call, const AcquireRequest &request, Deman
     kind.give_back(call, demand.resource_id, units);
     (void)kind.take(call, demand);
     shortage.claim = &claim;
-    return kind.insert(call, demand, claim, expires_at, now, request.holder, hold_id);
+    return kind.insert(call, demand, claim, hold_id, expires_at, now, request.holder);
 }
 
 // Locks everything in the global order, reads the clock, then writes. False if capacity is missing.
@@ -71,39 +72,49 @@ bool decide(const Call &call, const AcquireRequest &request, int64 *hold_ids)
     const TimestampTz expires_at = now + request.ttl;
     for (Demand &demand : demands)
         for (Claim *claim : demand.claims) {
-            int64 *hold_id = hold_ids + (claim->position == 0 ? 0 : claim->position - 1);
+            int64 &hold_id = hold_ids[claim->position == 0 ? 0 : claim->position - 1];
+            if (request.key == nullptr)
+                hold_id = next_hold_id(call);
             Shortage shortage{};
-            if (!demand.kind->insert(call, demand, *claim, expires_at, now, request.holder, hold_id) &&
-                !insert_after_release(call, request, demand, *claim, expires_at, now, hold_id, shortage)) {
+            if (!demand.kind->insert(call, demand, *claim, hold_id, expires_at, now, request.holder) &&
+                !insert_after_release(call, request, demand, *claim, hold_id, expires_at, now, shortage)) {
                 if (request.optional)
                     return false;
                 demand.kind->refuse(call, demand, shortage);
             }
-            log_acquired(call, *claim, *hold_id, now);
+            log_acquired(call, *claim, hold_id, now);
         }
-    if (request.key != nullptr)
-        record_request(call, {request.key, request.claims_as_made, request.ttl_as_made, request.holder},
-                       {hold_ids, request.claims.size()}, now);
     return true;
+}
+
+// A known key is answered before anything else is looked at. A new one is recorded, with the ids that the holds will
+// have, before a resource is locked: its row is what other callers of the key wait for.
+bool acquire_once(const Call &call, const AcquireRequest &request, int64 *hold_ids)
+{
+    const KeyedRequest keyed{request.key, request.claims_as_made, request.ttl_as_made, request.holder};
+    if (request.key != nullptr && find_request(call, keyed, hold_ids))
+        return true;
+    refuse_when_closed();
+    if (request.ttl > settings.max_lifetime())
+        raise_invalid_argument("ttl", "It is longer than reservation.max_lifetime allows.");
+    if (request.key != nullptr) {
+        for (std::size_t i = 0; i < request.claims.size(); ++i)
+            hold_ids[i] = next_hold_id(call);
+        while (!record_request(call, keyed, {hold_ids, request.claims.size()}, read_clock()))
+            if (find_request(call, keyed, hold_ids))
+                return true;
+    }
+    return decide(call, request, hold_ids);
 }
 
 }  // namespace
 
 bool acquire(const Call &call, const AcquireRequest &request, int64 *hold_ids)
 {
-    if (request.key != nullptr)
-        if (const auto known = known_request(
-                call, {request.key, request.claims_as_made, request.ttl_as_made, request.holder})) {
-            std::copy(known->begin(), known->end(), hold_ids);
-            return true;
-        }
-    refuse_when_closed();
-    if (request.ttl > settings.max_lifetime())
-        raise_invalid_argument("ttl", "It is longer than reservation.max_lifetime allows.");
     // A single claim that is refused has written nothing but releases that stand on their own.
-    if (request.optional && request.claims.size() > 1)
-        return all_or_nothing([&] { return decide(call, request, hold_ids); });
-    return decide(call, request, hold_ids);
+    if (request.optional && (request.claims.size() > 1 || request.key != nullptr))
+        return all_or_nothing([&] { return acquire_once(call, request, hold_ids); });
+    return acquire_once(call, request, hold_ids);
 }
 
 }  // namespace reservation

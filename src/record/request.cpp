@@ -1,13 +1,14 @@
 #include "record/request.hpp"
 
-#include "pg/queue_lock.hpp"
 #include "pg/report.hpp"
+
+#include <algorithm>
 
 namespace reservation {
 
 namespace {
 
-constinit Statement find_request{
+constinit Statement select_request{
     SPI_OK_SELECT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID},
     "SELECT hold_ids, claims OPERATOR(pg_catalog.=) $2,"
     " COALESCE(ttl OPERATOR(pg_catalog.=) $3, ttl IS NULL AND $3 IS NULL),"
@@ -23,23 +24,14 @@ Value ttl_of(const KeyedRequest &request)
     return request.ttl ? datum(IntervalPGetDatum(&*request.ttl)) : absent();
 }
 
-uint64 queue_of(const text *key)
-{
-    const std::string_view of = bytes(key);
-    return DatumGetUInt64(hash_any_extended(reinterpret_cast<const unsigned char *>(of.data()),
-                                            static_cast<int>(of.size()), 0));
-}
-
 }  // namespace
 
-std::optional<std::span<const int64>> known_request(const Call &call, const KeyedRequest &request)
+bool find_request(const Call &call, const KeyedRequest &request, int64 *hold_ids)
 {
-    // Always, however many a transaction has: until the first call of a key has ended nothing else tells of it.
-    wait_in_queue(Queue::key, queue_of(request.key));
     const Rows rows =
-        find_request.look(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder)});
+        select_request.look(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder)});
     if (rows.empty())
-        return {};
+        return false;
     static constexpr const char *kFields[] = {"claims", "ttl", "holder"};
     for (int i = 0; i < 3; ++i)
         if (!rows.boolean(0, i + 2))
@@ -48,17 +40,17 @@ std::optional<std::span<const int64>> known_request(const Call &call, const Keye
                             errhint("Repeat the request as it was made, or use a new key.")));
     bool null;
     ArrayType *ids = DatumGetArrayTypeP(rows.value(0, 1, &null));
-    return std::span<const int64>{reinterpret_cast<const int64 *>(ARR_DATA_PTR(ids)),
-                                  static_cast<std::size_t>(ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids)))};
+    std::copy_n(reinterpret_cast<const int64 *>(ARR_DATA_PTR(ids)), ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids)),
+                hold_ids);
+    return true;
 }
 
-void record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now)
+bool record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now)
 {
-    if (insert_request
-            .run(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder),
-                        datum(int8_array(hold_ids)), instant(now)})
-            .processed() == 0)
-        raise_serialization_failure();  // a writer that does not queue was first; a retry finds its record
+    return insert_request
+               .run(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder),
+                           datum(int8_array(hold_ids)), instant(now)})
+               .processed() == 1;
 }
 
 }  // namespace reservation

@@ -14,10 +14,11 @@ struct KeyedRequest {
     const text *holder;
 };
 
-// Waits for every earlier call with the key. Then, if the key is known: the ids that it got, as a bigint[] of count
-// elements; RV006 naming the field if the request was another.
-std::optional<std::span<const int64>> known_request(const Call &call, const KeyedRequest &request);
+// If the key is known: the ids that it got, one a claim. RV006 naming the field if its request was another.
+bool find_request(const Call &call, const KeyedRequest &request, int64 *hold_ids);
 
-void record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now);
+// Writes the record, which makes other callers of the key wait until this transaction ends. False if another caller's
+// stands: it waited for that one.
+bool record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now);
 
 }  // namespace reservation
