@@ -81,6 +81,22 @@ def test_trips_against_single_calls_and_runs(db, race):
     assert counts["00000"] > 100
 
 
+def test_long_trips_in_opposite_orders(db, race):
+    """A thousand rooms and a thousand items a trip: the server's lock table is not what limits it."""
+    db.run("INSERT INTO room SELECT n, 'Room' FROM generate_series(1, 1000) AS n")
+    db.run("INSERT INTO inventory (item_id, available) SELECT n, 2 FROM generate_series(1, 1000) AS n")
+
+    def customer(session, order, hour):
+        return session.attempt(f"""
+            SELECT cardinality(hold_cancel_all(hold_acquire_all(array_agg(claim ORDER BY n {order}), '1 hour'))) FROM (
+                SELECT n, room_claim(n, tstzrange('2100-01-01 {hour}:00+00', '2100-01-01 {hour}:59+00')) AS claim
+                FROM generate_series(1, 1000) AS n
+                UNION ALL SELECT n, stock_claim(n, 1) FROM generate_series(1, 1000) AS n) AS claims""")
+
+    answers = race([lambda s, n=n: customer(s, ("ASC", "DESC", "% 7, n")[n % 3], 10 + n) for n in range(6)])
+    assert [(answer.code, answer.value) for answer in answers] == [("00000", 2000)] * 6
+
+
 SEVENTH = {  # what the seventh element is, what is raised for it
     "taken room": ("room_claim(7, '{}')", "23P01"),
     "sold out": ("stock_claim(7, 3)", "23514"),

@@ -69,10 +69,10 @@ def test_sessions_that_idle_in_a_transaction(db, connect, age):
     on_room.run("SELECT * FROM room WHERE room_id = 1 FOR UPDATE")
     on_row.run("BEGIN")
     on_row.run("SELECT * FROM stock_hold WHERE hold_id = 10102 FOR UPDATE")
-    # Somebody who only refers to a room is not in the way.
-    db.run("CREATE TABLE visit (room_id bigint REFERENCES room)")
+    # Somebody who only refers to rooms and holds is not in the way.
+    db.run("CREATE TABLE visit (room_id bigint REFERENCES room, hold_id bigint REFERENCES slot_hold)")
     other.run("BEGIN")
-    other.run("INSERT INTO visit SELECT room_id FROM room WHERE room_id > 1")
+    other.run("INSERT INTO visit SELECT room_id, hold_id FROM slot_hold WHERE room_id > 1")
 
     start = time.monotonic()
     counts = connect().reap()

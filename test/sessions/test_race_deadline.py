@@ -122,8 +122,8 @@ def check(db, tries, near):
 @pytest.mark.parametrize("function", ["hold_confirm", "hold_try_confirm"])
 def test_thousands_of_confirms_around_the_deadline(db, race, function):
     calls = [("room", 1), ("room", 2), ("item", 1), ("item", 2)]
-    race([lambda s, c=c: s.run("CALL customer(%s, %s, %s, 700)", *c, function) for c in calls])
-    check(db, 2800, 400)
+    race([lambda s, c=c: s.run("CALL customer(%s, %s, %s, 500)", *c, function) for c in calls])
+    check(db, 2000, 300)
 
 
 @pytest.mark.parametrize("function", ["hold_confirm", "hold_try_confirm"])
@@ -133,10 +133,10 @@ def test_confirm_against_release(db, connect, kind, function, releaser):
     """Every hold is confirmed and released at the same moment; one of the two ends it."""
     db.run("SELECT pg_advisory_lock(%s)", BUSY)
     other = in_thread(connect().run, f"CALL {releaser}()")
-    connect().run("CALL customer(%s, 1, %s, 600)", kind, function)
+    connect().run("CALL customer(%s, 1, %s, 300)", kind, function)
     db.run("SELECT pg_advisory_unlock(%s)", BUSY)
     done(other)
-    check(db, 600, 60)
+    check(db, 300, 30)
     # Every hold that was not confirmed has been released, and nothing else was.
     db.reap("1000, 1, 1")
     assert db.one("SELECT count(*) FROM hold WHERE state NOT IN ('confirmed', 'expired')") == 0

@@ -31,6 +31,7 @@ RAW_CANCEL_ITEM = """
         RETURNING item_id, quantity)
     UPDATE inventory AS i SET available = i.available + r.quantity
     FROM released AS r WHERE i.item_id = r.item_id;"""
+RAW_CAPACITY = "UPDATE inventory SET capacity = capacity + 1, available = available + 1 WHERE item_id = {i}"
 RAW_ACQUIRE_ITEM = """
     WITH taken AS (
         UPDATE inventory SET available = available - 1 WHERE item_id = {i} AND available >= 1 RETURNING item_id)
@@ -90,7 +91,7 @@ class Customer:
         ])
 
     def raw(self):
-        text = self.dice.choice([RAW_EXPIRE_ROOM, RAW_CANCEL_ITEM])
+        text = self.dice.choice([RAW_EXPIRE_ROOM, RAW_CANCEL_ITEM, RAW_CAPACITY])
         return text.format(r=self.dice.randint(1, ROOMS), i=self.dice.randint(1, ITEMS), h=self.hold())
 
     def step(self):
