@@ -2,6 +2,7 @@
 // SQL statements over SPI: constant texts, kept plans, typed parameters and rows.
 #include "pg/postgres.hpp"
 
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string_view>
