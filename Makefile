@@ -34,7 +34,7 @@ endif
 # make test ONLY="pgtap/states sessions" runs one file and one suite.
 ONLY ?=
 VERSIONS ?= 15 17 18
-.PHONY: demo psql test test-examples test-matrix test-package lint format-check
+.PHONY: demo psql test test-examples test-matrix test-package bench lint format-check
 demo:
 	@test/harness/enter demo test/harness/demo
 psql:
@@ -47,6 +47,9 @@ test-matrix:
 	@ONLY="$(ONLY)" test/harness/matrix $(VERSIONS)
 test-package:
 	@test/harness/package
+# make bench ONLY="cost throughput/acquire_item" QUICK=1 SAVE=name; see bench/README.md.
+bench:
+	@test/harness/enter bench bench/run $(if $(QUICK),--quick) $(ONLY) $(if $(SAVE),> bench/results/$(SAVE).txt && cat bench/results/$(SAVE).txt)
 lint:
 	@test/harness/enter lint test/harness/lint
 format-check:

@@ -1,0 +1,3 @@
+\set i :i + 1
+\set hold 1000001 + :client_id + :clients * (:i - 1)
+SELECT plain.cancel_item(:hold);

@@ -1,0 +1,3 @@
+\set i :i + 1
+\set hold 1 + :client_id + :clients * (:i - 1)
+SELECT hold_confirm(:hold);
