@@ -134,7 +134,7 @@ private:
     static constexpr long kBatch = 1000;
     // What SPI wants: values and nulls in two arrays.
     struct Arguments {
-        explicit Arguments(std::initializer_list<Value> values);
+        Arguments(std::initializer_list<Value> values);
         Datum datums[kMaxParameters];
         char nulls[kMaxParameters];
     };
