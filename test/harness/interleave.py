@@ -34,7 +34,9 @@ BEGIN
     JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid
     JOIN pg_namespace n ON n.oid = p.pronamespace
     WHERE e.extname = 'reservation' AND p.proname = 'hold_reap';
-    IF home IS NULL OR current_setting('transaction_read_only')::boolean THEN
+    IF home IS NULL AND EXISTS (SELECT FROM pg_extension WHERE extname = 'reservation') THEN
+        RAISE 'the extension has no hold_reap';
+    ELSIF home IS NULL OR current_setting('transaction_read_only')::boolean THEN
         RETURN 'not run';
     END IF;
     EXECUTE format('SELECT %s.hold_reap()', home) INTO answer;
