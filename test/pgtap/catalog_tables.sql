@@ -2,13 +2,15 @@
 -- extension, what a dump takes along, who may touch it, what says what it is.
 \set ON_ERROR_STOP 1
 
--- Every object of the extension.
+-- Every object of the extension, without the types that come with tables and arrays: since 17 those are members too.
 CREATE VIEW members AS
     SELECT d.classid, d.objid, pg_describe_object(d.classid, d.objid, 0) AS object, c.relkind, c.relname::text
     FROM pg_extension AS e
     JOIN pg_depend AS d ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
     LEFT JOIN pg_class AS c ON d.classid = 'pg_class'::regclass AND c.oid = d.objid
-    WHERE e.extname = 'reservation';
+    LEFT JOIN pg_type AS t ON d.classid = 'pg_type'::regclass AND t.oid = d.objid
+    LEFT JOIN pg_class AS r ON r.oid = t.typrelid
+    WHERE e.extname = 'reservation' AND (t.oid IS NULL OR r.relkind = 'c' OR (r.oid IS NULL AND t.typcategory <> 'A'));
 
 SELECT plan(31);
 
