@@ -73,7 +73,8 @@ def test_savepoint_rolled_back(db, connect, scene):
     assert states(db) == {1: "held", 2: "held", hold_id: "held"}
 
 
-WAITS = {"lock_timeout": "55P03", "statement_timeout": "57014", "pg_cancel_backend": "57014", "pg_terminate_backend": "08000"}
+WAITS = {"lock_timeout": {"55P03"}, "statement_timeout": {"57014"}, "pg_cancel_backend": {"57014"},
+         "pg_terminate_backend": {"57P01", "08000"}}  # the second where the driver only sees the connection end
 
 
 @pytest.mark.parametrize("way", WAITS)
@@ -82,12 +83,12 @@ def test_interrupted_in_a_lock_wait(db, connect, scene, way):
     for name, call in CALLS.items():
         if way.endswith("timeout"):
             session.run(f"SET {way} = '50ms'")
-            assert session.attempt(call).code == WAITS[way], name
+            assert session.attempt(call).code in WAITS[way], name
             session.run(f"RESET {way}")
         else:
             waiting = session.start(call)
             db.run(f"SELECT {way}(%s)", session.pid)
-            assert done(waiting).code == WAITS[way], name
+            assert done(waiting).code in WAITS[way], name
             db.until(f"SELECT count(*) = 0 FROM ({HELD_LOCKS}) AS held (locks) WHERE locks > 0", session.pid)
         nothing_left(db, session, scene)
         if way == "pg_terminate_backend":
@@ -105,7 +106,7 @@ def test_interrupted_in_the_queue_of_a_key(db, connect, scene, way):
     first.run("BEGIN")
     hold_id = first.one(CALLS["acquire room"])
     session.run(f"SET {way} = '50ms'")
-    assert session.attempt(CALLS["acquire room"]).code == WAITS[way]
+    assert session.attempt(CALLS["acquire room"]).code in WAITS[way]
     assert db.one(HELD_LOCKS, session.pid) == 0
     first.run("COMMIT")
     assert session.one(CALLS["acquire room"]) == hold_id
