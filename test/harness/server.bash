@@ -63,3 +63,9 @@ cluster_start() {
     } >>"$PGHOST/data/postgresql.conf"
     quietly start pg_ctl start -s -w -D "$PGHOST/data" -l "$PGHOST/log"
 }
+
+# cluster_remove NAME
+cluster_remove() {
+    pg_ctl stop -s -w -m immediate -D "$WORK/$1/data" || true # a suite may have ended it
+    rm -rf "${WORK:?}/$1"
+}
