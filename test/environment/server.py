@@ -26,13 +26,20 @@ class Cluster:
 
     @classmethod
     def create(cls, name, *settings, binaries=BIN, initdb=()):
+        """A new cluster, with these options for initdb; None makes only the directory, for a copy of another cluster."""
         cluster = cls(WORK / f"{name}_{next(numbers)}", binaries)
         cluster.directory.mkdir()
+        if initdb is None:
+            return cluster
         cluster.run("initdb", "-D", cluster.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale",
                     "--no-sync", *initdb)
         cluster.configure("listen_addresses = ''", f"unix_socket_directories = '{cluster.directory}'", "fsync = off",
                           "jit = off", "timezone = 'UTC'", *settings)
         return cluster
+
+    @staticmethod
+    def help(program):
+        return subprocess.check_output([BIN / program, "--help"], text=True)
 
     def configure(self, *settings):
         with open(self.data / "postgresql.conf", "a", encoding="utf-8") as file:
@@ -42,11 +49,12 @@ class Cluster:
         return {**os.environ, "PGHOST": str(self.directory), "PGPORT": "5432", "PGUSER": "postgres",
                 "PGDATABASE": "postgres", "PATH": f"{self.binaries}:{os.environ['PATH']}"}
 
-    def run(self, program, *arguments, check=True, **options):
+    def run(self, program, *arguments, check=True, environment=(), cwd=None):
         """Runs a program of this server's version; its output is in what is returned, and shown if it fails."""
-        done = subprocess.run([self.binaries / program, *map(str, arguments)], env=self.environment(), text=True,
+        done = subprocess.run([self.binaries / program, *map(str, arguments)],
+                              env={**self.environment(), **dict(environment)}, cwd=cwd, text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-                              check=False, **options)
+                              check=False)
         if check and done.returncode != 0:
             raise AssertionError(f"{program} ended with {done.returncode}: {done.stdout}")
         return done

@@ -69,7 +69,7 @@ class Tour:
         assert self.call("hold_try_confirm", "%s", hold) == "confirmed"
         assert self.call("hold_cancel", "%s", hold) == "cancelled"
         assert self.refused("hold_confirm", "%s", hold) == "RV002"
-        assert self.refused("hold_confirm", "1") == "P0002"
+        assert self.refused("hold_confirm", "4294967295") == "P0002"
 
     def _items(self):
         item = self.first
