@@ -71,11 +71,15 @@ CREATE INDEX stock_hold_deadline ON @extschema@.stock_hold (expires_at, hold_id)
     WHERE state OPERATOR(pg_catalog.=) 'held';
 -- The oldest deadline of an item, for reclaim; and all that occupies an item, for the capacity rule.
 CREATE INDEX stock_hold_item ON @extschema@.stock_hold (item_id, state, expires_at, hold_id);
--- What waits for a person.
-CREATE INDEX slot_hold_review ON @extschema@.slot_hold (changed_at)
-    WHERE state OPERATOR(pg_catalog.=) 'pending_review';
-CREATE INDEX stock_hold_review ON @extschema@.stock_hold (changed_at)
-    WHERE state OPERATOR(pg_catalog.=) 'pending_review';
+-- What waits for a person, and what may be purged, by the time since when: a confirmed room is over when its period
+-- is, confirmed stock never.
+CREATE INDEX slot_hold_closed ON @extschema@.slot_hold (
+        state,
+        (CASE WHEN state OPERATOR(pg_catalog.=) 'confirmed' THEN pg_catalog.upper(during) ELSE changed_at END),
+        changed_at)
+    WHERE state OPERATOR(pg_catalog.<>) 'held';
+CREATE INDEX stock_hold_closed ON @extschema@.stock_hold (state, changed_at, hold_id)
+    WHERE state OPERATOR(pg_catalog.<>) 'held';
 
 -- The idempotency record. ttl is NULL when the caller left it out.
 CREATE TABLE @extschema@.hold_request (
@@ -86,6 +90,10 @@ CREATE TABLE @extschema@.hold_request (
     hold_ids bigint[] NOT NULL,
     created_at timestamptz NOT NULL
 );
+-- A purge finds the requests of holds that it deleted.
+CREATE INDEX hold_request_hold ON @extschema@.hold_request ((hold_ids[1]));
+CREATE INDEX hold_request_holds ON @extschema@.hold_request USING gin (hold_ids) WITH (fastupdate = off)
+    WHERE pg_catalog.cardinality(hold_ids) OPERATOR(pg_catalog.>) 1;
 
 CREATE SEQUENCE @extschema@.hold_event_id_seq AS bigint;
 CREATE TABLE @extschema@.hold_event (
@@ -262,6 +270,21 @@ CREATE FUNCTION @extschema@.hold_reap(max_holds integer DEFAULT 1000, max_skippe
         OUT failed integer, OUT busy integer, OUT halted boolean, OUT reason text)
     LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
     AS 'MODULE_PATHNAME', 'reservation_hold_reap';
+-- It commits, so it can neither run as its owner nor set anything: hold_reap does.
+CREATE PROCEDURE @extschema@.hold_reap_all(batch integer DEFAULT 1000)
+    LANGUAGE c
+    AS 'MODULE_PATHNAME', 'reservation_hold_reap_all';
+
+CREATE FUNCTION @extschema@.reservation_status(OUT kind text, OUT live bigint, OUT late bigint, OUT overdue bigint,
+        OUT in_flight bigint, OUT under_review bigint, OUT oldest_overdue interval, OUT oldest_review interval,
+        OUT last_run_id bigint, OUT last_run_at timestamptz, OUT last_run_halted boolean, OUT last_run_reason text)
+        RETURNS SETOF record
+    LANGUAGE c VOLATILE PARALLEL UNSAFE ROWS 2 SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'reservation_status';
+CREATE FUNCTION @extschema@.hold_purge(older_than interval, max_rows integer DEFAULT 10000,
+        sold boolean DEFAULT false) RETURNS bigint
+    LANGUAGE c VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+    AS 'MODULE_PATHNAME', 'reservation_hold_purge';
 
 -- ---------------------------------------------------------------------------------------------- privileges
 -- Tables, sequences and the view are closed by default; functions are not.
@@ -358,3 +381,6 @@ COMMENT ON FUNCTION @extschema@.available_rooms(tstzrange) IS 'The rooms that ar
 COMMENT ON FUNCTION @extschema@.stock_availability(bigint) IS 'The units of an item that can be had';
 COMMENT ON FUNCTION @extschema@.reservation_audit() IS 'What is wrong with the data, what guards them, and the clocks; no row when all is well';
 COMMENT ON FUNCTION @extschema@.hold_reap(integer, float8, float8, integer) IS 'One cleanup run over overdue holds, oldest first';
+COMMENT ON PROCEDURE @extschema@.hold_reap_all(integer) IS 'Cleanup runs until nothing is overdue, one commit each';
+COMMENT ON FUNCTION @extschema@.reservation_status() IS 'Holds by what they wait for, the lag of cleanup, and its last run; one row a kind';
+COMMENT ON FUNCTION @extschema@.hold_purge(interval, integer, boolean) IS 'Deletes holds that have been over for so long, with their history';

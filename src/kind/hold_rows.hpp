@@ -38,6 +38,35 @@
      " AND ROW(expires_at, hold_id) OPERATOR(pg_catalog.>) ROW($2, $3)"                                 \
      " ORDER BY expires_at, hold_id LIMIT $4"
 
+// How many holds are live, late, overdue, in flight and under review; the deadline of the oldest overdue one, and since
+// when the oldest is under review. Parameters: now, now less the grace. Confirmed holds are not looked at.
+#define RESERVATION_STATUS(table)                                                                       \
+    SPI_OK_SELECT, {TIMESTAMPTZOID, TIMESTAMPTZOID},                                                   \
+     "SELECT h.live, h.late, h.overdue, h.in_flight, r.under_review, h.oldest_overdue, r.oldest_review" \
+     " FROM (SELECT pg_catalog.count(*) FILTER (WHERE expires_at OPERATOR(pg_catalog.>) $1) AS live,"  \
+     " pg_catalog.count(*) FILTER (WHERE expires_at OPERATOR(pg_catalog.<=) $1"                         \
+     " AND expires_at OPERATOR(pg_catalog.>) $2) AS late,"                                              \
+     " pg_catalog.count(*) FILTER (WHERE expires_at OPERATOR(pg_catalog.<=) $2) AS overdue,"            \
+     " pg_catalog.count(payment_reference) AS in_flight,"                                               \
+     " pg_catalog.min(expires_at) FILTER (WHERE expires_at OPERATOR(pg_catalog.<=) $2) AS oldest_overdue" \
+     " FROM {schema}." table " WHERE state OPERATOR(pg_catalog.=) 'held') AS h"                         \
+     " CROSS JOIN (SELECT pg_catalog.count(*) AS under_review, pg_catalog.min(changed_at) AS oldest_review" \
+     " FROM {schema}." table " WHERE state OPERATOR(pg_catalog.=) 'pending_review') AS r"
+
+// Deletes the first $2 holds of a state in the order of the time since when they are what they are, if that is from $4
+// to $3 and nothing of them has been changed since $1; only rows that are free. Gives their number, their ids, and how
+// far in that order it came.
+#define RESERVATION_PURGE(table, resource, state, since)                                                \
+    SPI_OK_SELECT, {TIMESTAMPTZOID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID},                          \
+     "WITH old AS MATERIALIZED (SELECT hold_id, " resource ", " since " AS since FROM {schema}." table  \
+     " WHERE state OPERATOR(pg_catalog.=) '" state "' AND " since " OPERATOR(pg_catalog.>=) $4"         \
+     " AND " since " OPERATOR(pg_catalog.<=) $3 AND changed_at OPERATOR(pg_catalog.<=) $1"              \
+     " ORDER BY " since " LIMIT $2 FOR UPDATE SKIP LOCKED),"                                            \
+     " gone AS (DELETE FROM {schema}." table " AS h USING old AS o"                                     \
+     " WHERE h.hold_id OPERATOR(pg_catalog.=) o.hold_id AND h." resource " OPERATOR(pg_catalog.=) o." resource \
+     " RETURNING h.hold_id)"                                                                            \
+     " SELECT pg_catalog.count(*), pg_catalog.array_agg(hold_id), (SELECT pg_catalog.max(since) FROM old) FROM gone"
+
 namespace reservation {
 
 // A row in the shape of RESERVATION_HOLD_COLUMNS.

@@ -1,5 +1,6 @@
 // Items of inventory: a pool of interchangeable units. A counter decides; its guarded update is the lock.
 #include "kind/hold_rows.hpp"
+#include "kind/sold_stock.hpp"
 
 #include "pg/queue_lock.hpp"
 #include "pg/report.hpp"
@@ -14,6 +15,9 @@ constinit Statement reread{RESERVATION_REREAD("stock_hold", "item_id", "quantity
 constinit Statement reread_if_free{RESERVATION_REREAD("stock_hold", "item_id", "quantity", " SKIP LOCKED")};
 constinit Statement write{RESERVATION_WRITE("stock_hold", "item_id")};
 constinit Statement overdue{RESERVATION_OVERDUE("stock_hold", "item_id", "quantity")};
+constinit Statement status{RESERVATION_STATUS("stock_hold")};
+constinit Statement purge_expired{RESERVATION_PURGE("stock_hold", "item_id", "expired", "changed_at")};
+constinit Statement purge_cancelled{RESERVATION_PURGE("stock_hold", "item_id", "cancelled", "changed_at")};
 
 constinit Statement decrement{
     SPI_OK_UPDATE, {INT8OID, INT8OID},
@@ -157,6 +161,11 @@ constinit const Kind kItem{
     .reread_if_free = &reread_if_free,
     .write = &write,
     .overdue = &overdue,
+    .status = &status,
+    .purge_expired = &purge_expired,
+    .purge_cancelled = &purge_cancelled,
+    .purge_past = nullptr,
+    .sold = &kSoldStock,
 };
 
 }  // namespace reservation

@@ -57,6 +57,16 @@ struct Shortage {
     int64 available;           // units that could be had, for a kind with quantities
 };
 
+// Statements that remove confirmed holds of a kind whose holds are never over, together with their share of the
+// capacity. Several parameters are a bigint[] each, of equal length where they go together.
+struct Sold {
+    Statement *oldest;     // time, place (changed_at, hold_id), limit: holds that are unchanged since, behind the place
+    Statement *lock_free;  // resources: locks those that are free; a row for each, in order
+    Statement *remove;     // hold ids, their resources, time: number, ids, and arrays of resources and units
+    Statement *give_back;  // resources, units
+    Statement *write_off;  // resources, units
+};
+
 enum class Lock : std::uint8_t { taken, missing, busy };
 
 // How to take the lock of a resource: behind those that came earlier, behind the row's holder alone (a cleanup run,
@@ -90,12 +100,17 @@ struct Kind {
     // Returns the units of holds that stopped occupying.
     void (*give_back)(const Call &, int64 resource_id, int64 units);
 
-    // Statements on the kind's hold table, all in the shape that hold_statements.hpp defines.
+    // Statements on the kind's hold table, all in the shape that hold_rows.hpp defines.
     Statement *find;
     Statement *reread;
     Statement *reread_if_free;
     Statement *write;
     Statement *overdue;
+    Statement *status;
+    Statement *purge_expired;
+    Statement *purge_cancelled;
+    Statement *purge_past;  // confirmed and over; nullptr for a kind without periods
+    const Sold *sold;       // nullptr for a kind with periods
 };
 
 extern const Kind kRoom;

@@ -13,6 +13,14 @@ constinit Statement reread{RESERVATION_REREAD("slot_hold", "room_id", "NULL::pg_
 constinit Statement reread_if_free{RESERVATION_REREAD("slot_hold", "room_id", "NULL::pg_catalog.int4", " SKIP LOCKED")};
 constinit Statement write{RESERVATION_WRITE("slot_hold", "room_id")};
 constinit Statement overdue{RESERVATION_OVERDUE("slot_hold", "room_id", "NULL::pg_catalog.int4")};
+constinit Statement status{RESERVATION_STATUS("slot_hold")};
+
+// As in the index slot_hold_closed.
+#define SINCE                                                                                          \
+    "(CASE WHEN state OPERATOR(pg_catalog.=) 'confirmed' THEN pg_catalog.upper(during) ELSE changed_at END)"
+constinit Statement purge_expired{RESERVATION_PURGE("slot_hold", "room_id", "expired", SINCE)};
+constinit Statement purge_cancelled{RESERVATION_PURGE("slot_hold", "room_id", "cancelled", SINCE)};
+constinit Statement purge_past{RESERVATION_PURGE("slot_hold", "room_id", "confirmed", SINCE)};
 
 constinit Statement lock_row{
     SPI_OK_SELECT, {INT8OID},
@@ -118,6 +126,11 @@ constinit const Kind kRoom{
     .reread_if_free = &reread_if_free,
     .write = &write,
     .overdue = &overdue,
+    .status = &status,
+    .purge_expired = &purge_expired,
+    .purge_cancelled = &purge_cancelled,
+    .purge_past = &purge_past,
+    .sold = nullptr,
 };
 
 }  // namespace reservation

@@ -8,7 +8,7 @@
 namespace reservation {
 
 // Advisory locks of users have 1 or 2 in the field that this fills; any other number is a space of its own.
-enum class Queue : uint16 { item = 0x5250 };
+enum class Queue : uint16 { item = 0x5250, purge };
 
 // Goes to the head of a queue in which nobody stands. False if somebody does: then wait_in_queue.
 bool join_queue(Queue queue, uint64 id);

@@ -156,9 +156,9 @@ static_assert(std::is_trivially_destructible_v<Statement>);
 
 // Runs fn with a connection to SPI. It is closed on success only: after an error the transaction's abort does it.
 template <class Fn>
-auto with_spi(Fn &&fn) -> std::invoke_result_t<Fn &>
+auto with_spi(Fn &&fn, int options = 0) -> std::invoke_result_t<Fn &>
 {
-    if (const int code = SPI_connect(); code != SPI_OK_CONNECT)
+    if (const int code = SPI_connect_ext(options); code != SPI_OK_CONNECT)
         elog(ERROR, "SPI_connect failed: %s", SPI_result_code_string(code));
     if constexpr (std::is_void_v<std::invoke_result_t<Fn &>>) {
         fn();

@@ -14,6 +14,11 @@ constinit Statement insert_event{
     "INSERT INTO {schema}.hold_event (hold_id, kind, resource_id, outcome, version_seen, state_before, state_after,"
     " units, at, who, run_id, note) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"};
 
+constinit Statement delete_events{
+    SPI_OK_SELECT, {INT8ARRAYOID, TEXTOID},
+    "WITH gone AS (DELETE FROM {schema}.hold_event WHERE hold_id OPERATOR(pg_catalog.=) ANY ($1)"
+    " AND kind OPERATOR(pg_catalog.=) $2 RETURNING run_id) SELECT DISTINCT run_id FROM gone WHERE run_id IS NOT NULL"};
+
 constexpr std::array kOutcomeNames{"acquired",       "extended", "payment_begun", "payment_failed",
                                    "confirmed",      "cancelled", "released",      "skipped",
                                    "pending_review", "resolved", "failed",        "adjusted"};
@@ -64,6 +69,15 @@ void log_adjusted(const Call &call, const Kind &kind, int64 resource_id, int32 u
     insert_event.run(call, {absent(), string(kind.name), int8(resource_id),
                             string(name_of_outcome(Outcome::adjusted)), absent(), absent(), absent(), int4(units),
                             instant(at), string(calling_role()), absent(), string(note)});
+}
+
+std::span<const int64> forget_events(const Call &call, const Kind &kind, Datum hold_ids)
+{
+    const Rows rows = delete_events.run(call, {datum(hold_ids), string(kind.name)});
+    auto *runs = static_cast<int64 *>(palloc(sizeof(int64) * (rows.processed() + 1)));
+    for (uint64 i = 0; i < rows.processed(); ++i)
+        runs[i] = rows.int8(i, 1);
+    return {runs, rows.processed()};
 }
 
 const char *calling_role()

@@ -34,6 +34,9 @@ void log_acquired(const Call &call, const Claim &claim, int64 hold_id, Timestamp
 void log_adjusted(const Call &call, const Kind &kind, int64 resource_id, int32 units, TimestampTz at,
                   const text *note);
 
+// Removes the events of holds that are gone; ids is a bigint[]. Gives the runs that they belonged to.
+std::span<const int64> forget_events(const Call &call, const Kind &kind, Datum hold_ids);
+
 // The role that called, whatever owner our functions run as; palloc'd.
 const char *calling_role();
 

@@ -19,6 +19,23 @@ constinit Statement insert_request{
     "INSERT INTO {schema}.hold_request (idempotency_key, claims, ttl, holder, hold_ids, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (idempotency_key) DO NOTHING"};
 
+// A key lives until the last of its holds is gone. The index of requests for several holds is a costly one, so requests
+// for one do not stand in it.
+constinit Statement dead_keys{
+    SPI_OK_SELECT, {INT8ARRAYOID},
+    "SELECT pg_catalog.array_agg(DISTINCT r.idempotency_key), pg_catalog.count(DISTINCT r.idempotency_key)"
+    " FROM pg_catalog.unnest($1) AS gone (hold_id) CROSS JOIN LATERAL ("
+    "SELECT idempotency_key, hold_ids FROM {schema}.hold_request WHERE hold_ids[1] OPERATOR(pg_catalog.=) gone.hold_id"
+    " AND pg_catalog.cardinality(hold_ids) OPERATOR(pg_catalog.=) 1"
+    " UNION ALL SELECT idempotency_key, hold_ids FROM {schema}.hold_request"
+    " WHERE hold_ids OPERATOR(pg_catalog.@>) ARRAY[gone.hold_id]"
+    " AND pg_catalog.cardinality(hold_ids) OPERATOR(pg_catalog.>) 1) AS r"
+    " WHERE NOT EXISTS (SELECT FROM {schema}.slot_hold AS h WHERE h.hold_id OPERATOR(pg_catalog.=) ANY (r.hold_ids))"
+    " AND NOT EXISTS (SELECT FROM {schema}.stock_hold AS h WHERE h.hold_id OPERATOR(pg_catalog.=) ANY (r.hold_ids))"};
+constinit Statement delete_keys{
+    SPI_OK_DELETE, {TEXTARRAYOID},
+    "DELETE FROM {schema}.hold_request WHERE idempotency_key OPERATOR(pg_catalog.=) ANY ($1)"};
+
 Value ttl_of(const KeyedRequest &request)
 {
     return request.ttl ? datum(IntervalPGetDatum(&*request.ttl)) : absent();
@@ -51,6 +68,15 @@ bool record_request(const Call &call, const KeyedRequest &request, std::span<con
                .run(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder),
                            datum(int8_array(hold_ids)), instant(now)})
                .processed() == 1;
+}
+
+void forget_requests(const Call &call, Datum hold_ids)
+{
+    const Rows rows = dead_keys.look(call, {datum(hold_ids)});
+    bool none;
+    const Datum keys = rows.value(0, 1, &none);
+    if (!none && delete_keys.run(call, {datum(keys)}).processed() != static_cast<uint64>(rows.int8(0, 2)))
+        raise_serialization_failure();
 }
 
 }  // namespace reservation

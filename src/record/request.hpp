@@ -21,4 +21,7 @@ bool find_request(const Call &call, const KeyedRequest &request, int64 *hold_ids
 // stands: it waited for that one.
 bool record_request(const Call &call, const KeyedRequest &request, std::span<const int64> hold_ids, TimestampTz now);
 
+// Removes the requests for holds that are gone, a bigint[], unless some other hold of theirs is still there.
+void forget_requests(const Call &call, Datum hold_ids);
+
 }  // namespace reservation

@@ -3,6 +3,7 @@
 #include "pg/statement.hpp"
 
 #include <optional>
+#include <span>
 
 namespace reservation {
 
@@ -21,5 +22,19 @@ inline constexpr const char *kTimeSourceGaveNothing = "the time source failed";
 
 // When the last run ended that had a time source.
 std::optional<TimestampTz> end_of_last_run(const Call &call);
+
+// The last run of all.
+struct LastRun {
+    int64 run_id;
+    TimestampTz finished_at;
+    bool halted;
+    text *reason;  // nullptr if it did not halt
+};
+std::optional<LastRun> last_run(const Call &call);
+
+// Removes those of the given runs that ended by a time and have no event left.
+void forget_runs(const Call &call, std::span<const int64> run_ids, TimestampTz ended_by);
+// Removes the oldest of all such runs, at most so many.
+void forget_any_runs(const Call &call, TimestampTz ended_by, int64 most);
 
 }  // namespace reservation
