@@ -4,7 +4,7 @@
 SET reservation.log_events = 'all';
 \i test/pgtap/include/attempt.sql
 
-SELECT plan(69);
+SELECT plan(73);
 
 INSERT INTO room VALUES (2001, 'a'), (2002, 'b'), (2003, 'c');
 INSERT INTO inventory VALUES (2001, 100), (2002, 100);
@@ -179,6 +179,10 @@ SELECT is(answer('reservation_audit_0', VARIADIC '{}'), NULL, 'reservation_audit
 SELECT is(answer('hold_reap_' || n, VARIADIC (ARRAY['10', '0.9', '0.9', '5'])[:n]), '(0,0,0,0,0,0,f,)',
           format('hold_reap with %s arguments', n))
 FROM generate_series(0, 4) AS n;
+SELECT is(answer('hold_purge_' || n, VARIADIC (ARRAY['100 years', '10', 'true'])[:n]), '0',
+          format('hold_purge with %s arguments', n))
+FROM generate_series(1, 3) AS n;
+SELECT is(left(answer('reservation_status_0', VARIADIC '{}'), 6), '(room,', 'reservation_status()');
 SELECT ok(answer('hold_next_id_0', VARIADIC '{}')::bigint > (SELECT max(hold_id) FROM hold), 'hold_next_id');
 
 -- Claims built from parameters in the call itself, and a plan that has become a generic one.
