@@ -9,8 +9,7 @@ using namespace reservation;
 
 namespace {
 
-constexpr State kAllStates[] = {State::held, State::confirmed, State::cancelled, State::expired,
-                                State::pending_review};
+constexpr State kAllStates[] = {State::held, State::confirmed, State::cancelled, State::expired, State::pending_review};
 
 Situation held(std::int64_t deadline, std::int64_t now, std::int64_t grace, bool in_flight)
 {
@@ -131,8 +130,7 @@ TEST_CASE("only a live hold is confirmed, extended or paid")
 
 TEST_CASE("a hold with a payment in flight is not cancelled and not released")
 {
-    for (const Situation in :
-         {Situation::live_in_flight, Situation::late_in_flight, Situation::overdue_in_flight}) {
+    for (const Situation in : {Situation::live_in_flight, Situation::late_in_flight, Situation::overdue_in_flight}) {
         CHECK(verdict_in(in, Command::cancel) == Verdict::refuse_in_flight);
         CHECK(verdict_in(in, Command::fail_payment) == Verdict::same_reference_clears);
         CHECK(verdict_in(in, Command::try_confirm) != Verdict::releases);
