@@ -34,7 +34,7 @@ endif
 # make test ONLY="pgtap/states sessions" runs one file and one suite.
 ONLY ?=
 VERSIONS ?= 15 17 18
-.PHONY: demo psql test test-examples test-matrix test-package bench lint format-check
+.PHONY: demo psql test test-examples test-monitoring test-matrix test-package bench lint format-check
 demo:
 	@test/harness/enter demo test/harness/demo
 psql:
@@ -43,6 +43,8 @@ test:
 	@test/harness/enter test test/harness/suites $(ONLY)
 test-examples:
 	@test/harness/enter examples test/harness/suites examples
+test-monitoring:
+	@test/harness/enter monitoring test/harness/suites monitoring
 test-matrix:
 	@ONLY="$(ONLY)" test/harness/matrix $(VERSIONS)
 test-package:
