@@ -121,8 +121,9 @@ constinit Statement checks[] = {
         " AND (g.tgtype::pg_catalog.int4 OPERATOR(pg_catalog.&) 3) OPERATOR(pg_catalog.=) 3"
         " AND g.tgname OPERATOR(pg_catalog.>) o.tgname"),
 
+    // ALWAYS: also where session_replication_role = replica.
     RESERVATION_CHECK(
-        "SELECT 'event trigger reservation_drop_guard', 'missing or disabled',"
+        "SELECT 'event trigger reservation_drop_guard', 'missing or not always enabled',"
         " 'The extension can be dropped by a session that has not loaded the library.'"
         " FROM (VALUES ('reservation_load')) AS v (function_name) " RESERVATION_SCHEMA
         " WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_event_trigger AS e"
@@ -130,7 +131,7 @@ constinit Statement checks[] = {
         " AND f.proname OPERATOR(pg_catalog.=) v.function_name"
         " AND f.pronamespace OPERATOR(pg_catalog.=) n.oid"
         " WHERE e.evtevent OPERATOR(pg_catalog.=) 'ddl_command_start' AND e.evttags IS NULL"
-        " AND e.evtenabled OPERATOR(pg_catalog.=) ANY ('{O,A}'::pg_catalog.\"char\"[]))"),
+        " AND e.evtenabled OPERATOR(pg_catalog.=) 'A')"),
 };
 
 }  // namespace
