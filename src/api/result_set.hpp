@@ -16,6 +16,7 @@ public:
     void put(std::initializer_list<Value> row) const
     {
         static constexpr std::size_t kMostColumns = 4;
+        Assert(row.size() <= kMostColumns);
         Datum values[kMostColumns];
         bool nulls[kMostColumns];
         std::size_t i = 0;
