@@ -81,12 +81,10 @@ private:
         if (batch.empty())
             return false;
         place = {batch.back().seen.expires_at, batch.back().seen.hold_id};
-        for (const Candidate &candidate : batch)
+        for (const Candidate &candidate : batch)  // compared with the next reading: the last one may be long ago
             remember(candidate.seen.changed_at, "the last change of a hold");
-        if (!halts_behind(started_at)) {
-            in_lock_order(batch);
-            decide(batch, first);
-        }
+        in_lock_order(batch);
+        decide(batch, first);
         return true;
     }
 
