@@ -63,6 +63,16 @@ def test_acquirers_of_units(db, race, units, quantity, abandoned):
     assert db.one("SELECT available FROM inventory") == max(units - abandoned - winners * quantity, 0)
 
 
+def test_the_oldest_are_released_and_not_more(db, race):
+    """Ten abandoned holds of three units; three customers want four each. Four holds suffice for them, in any order."""
+    item(db, 1, 30)
+    for n in range(10):
+        stock(db, n + 1, 1, 3, f"clock_timestamp() - interval '{20 - n} seconds'")
+    assert codes(race([lambda s: s.attempt(unit(4))] * 3)) == {"00000": 3}
+    assert db.rows("SELECT hold_id FROM stock_hold WHERE state = 'expired' ORDER BY 1") == [(1,), (2,), (3,), (4,)]
+    assert db.one("SELECT available FROM inventory") == 0
+
+
 def test_try_acquire_of_units(db, race):
     item(db, 1, 5)
     answers = race([lambda s: s.attempt(unit(function="hold_try_acquire")) for _ in range(20)])
@@ -83,6 +93,25 @@ def test_those_who_wait_for_an_open_transaction(db, connect, kind, ending, winne
     first.run(ending)
     answers = [done(future) for future in waiting]
     assert codes(answers) == ({"00000": 1, refusal: 9} if winners else {refusal: 10})
+
+
+@pytest.mark.parametrize("kind", ["room", "item"])
+def test_the_clock_is_read_when_the_lock_is_there(db, connect, kind):
+    """What ran out while they waited is theirs, and their own time begins when they have it."""
+    rooms(db, 1)
+    item(db, 1, 1)
+    soon = "clock_timestamp() + interval '0.3 second'"
+    slot(db, 1, 1, expires=soon) if kind == "room" else stock(db, 1, 1, 1, expires=soon)
+    first = connect()
+    first.run("BEGIN; SELECT * FROM room FOR UPDATE; SELECT * FROM inventory FOR UPDATE")
+    waiting = connect().start(ROOM.replace("%s", "NULL") if kind == "room" else unit())
+    first.until("SELECT expires_at <= clock_timestamp() FROM hold WHERE hold_id = 1")
+    before = first.one("SELECT clock_timestamp()")
+    first.run("COMMIT")
+    answer = done(waiting)
+    assert answer.ok
+    assert db.one("SELECT created_at > %s AND expires_at = created_at + interval '10 minutes' FROM hold WHERE hold_id = %s",
+                  before, answer.value)
 
 
 def test_nothing_is_ever_sold_twice_while_holds_come_and_go(db, race, connect):

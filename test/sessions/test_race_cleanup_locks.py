@@ -57,6 +57,19 @@ def reap_all(session, arguments, most=100):
     return runs
 
 
+def test_a_run_waits_once(db, connect, system):
+    """Three rooms are taken, those of the oldest holds: it waits for the first, and not while it has others."""
+    system("reservation.reaper_lock_wait", "'1s'")
+    for n in range(1, 7):
+        overdue(db, "room", n, 2, n * 100, f"{10 - n} minutes")
+    for n in (1, 2, 3):
+        connect().run(f"BEGIN; SELECT * FROM room WHERE room_id = {n} FOR UPDATE")
+    start = time.monotonic()
+    counts = connect().reap("2")  # in small batches
+    assert 1 <= time.monotonic() - start < 2
+    assert (counts["released"], counts["busy"]) == (2, 3)
+
+
 @pytest.mark.parametrize("age", ["1 hour", "1 second"])
 def test_sessions_that_idle_in_a_transaction(db, connect, age):
     """One has a room, one has a row of a hold, and theirs are the oldest holds of all, or the youngest: every other
@@ -149,8 +162,10 @@ def test_ten_thousand_over_a_thousand_resources(db, connect):
     assert db.one("SELECT sum(available) FROM inventory") == 5000
 
 
-def test_customers_in_order_while_runs_go_on(db, race):
-    """They take two rooms and two items one after the other in one transaction, and their holds run out at once."""
+def test_customers_in_order_while_runs_go_on(db, race, system):
+    """They take two rooms and two items one after the other in one transaction, and their holds run out at once. However
+    long a run may wait, and however soon the server looks for deadlocks, there is none."""
+    system("reservation.reaper_lock_wait", "'5s'")
     rooms(db, 1, 2)
     item(db, 1, 6)
     item(db, 2, 6)
@@ -160,6 +175,7 @@ def test_customers_in_order_while_runs_go_on(db, race):
 
     def customer(session, hour):
         answers = []
+        session.run("SET deadlock_timeout = '20ms'")
         while time.monotonic() < stop:
             session.run("BEGIN")
             for statement in trip:
@@ -171,6 +187,7 @@ def test_customers_in_order_while_runs_go_on(db, race):
 
     def run(session):
         released = 0
+        session.run("SET deadlock_timeout = '20ms'")
         while time.monotonic() < stop:
             counts = session.reap("1000, 1, 1")
             assert not counts["failed"] and not counts["halted"]
