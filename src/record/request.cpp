@@ -12,7 +12,7 @@ constinit Statement select_request{
     SPI_OK_SELECT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID},
     "SELECT hold_ids, claims OPERATOR(pg_catalog.=) $2,"
     " COALESCE(ttl OPERATOR(pg_catalog.=) $3, ttl IS NULL AND $3 IS NULL),"
-    " COALESCE(holder OPERATOR(pg_catalog.=) $4, holder IS NULL AND $4 IS NULL)"
+    " COALESCE(holder OPERATOR(pg_catalog.=) $4, holder IS NULL AND $4 IS NULL), pg_catalog.cardinality(claims)"
     " FROM {schema}.hold_request WHERE idempotency_key OPERATOR(pg_catalog.=) $1"};
 constinit Statement insert_request{
     SPI_OK_INSERT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID, INT8ARRAYOID, TIMESTAMPTZOID},
@@ -57,8 +57,11 @@ bool find_request(const Call &call, const KeyedRequest &request, int64 *hold_ids
                             errhint("Repeat the request as it was made, or use a new key.")));
     bool null;
     ArrayType *ids = DatumGetArrayTypeP(rows.value(0, 1, &null));
-    std::copy_n(reinterpret_cast<const int64 *>(ARR_DATA_PTR(ids)), ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids)),
-                hold_ids);
+    // Nothing guards the table, and there is no room for more ids than the request has claims.
+    if (ARR_HASNULL(ids) || ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids)) != rows.int4(0, 5))
+        ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                        errmsg("the record of the idempotency key does not have one hold a claim")));
+    std::copy_n(reinterpret_cast<const int64 *>(ARR_DATA_PTR(ids)), rows.int4(0, 5), hold_ids);
     return true;
 }
 

@@ -16,7 +16,7 @@ BEGIN
 END
 $body$;
 
-SELECT plan(76);
+SELECT plan(78);
 
 -- The same again: no second hold, no units taken, nothing written.
 SELECT hold_acquire(stock_claim(1, 2), '10 min', 'ann', 'key 1') AS id \gset
@@ -173,6 +173,12 @@ SELECT is((SELECT available FROM inventory WHERE item_id = 4), 89, 'each got a h
 SELECT is((SELECT count(DISTINCT hold_acquire(stock_claim(4, 1), NULL, NULL, key)) FROM keys), 11::bigint,
           'and gets it again');
 SELECT is((SELECT available FROM inventory WHERE item_id = 4), 89, 'and no other');
+
+-- A record that somebody wrote by hand, with more holds than claims, is not answered from.
+UPDATE hold_request SET hold_ids = ARRAY(SELECT generate_series(1, 5000)) WHERE idempotency_key = 'key 7';
+SELECT is(sqlstate_of('SELECT hold_acquire(stock_claim(2, 1), NULL, NULL, ''key 7'')'), 'XX001', 'too many holds');
+UPDATE hold_request SET hold_ids = '{NULL}' WHERE idempotency_key = 'key 7';
+SELECT is(sqlstate_of('SELECT hold_acquire(stock_claim(2, 1), NULL, NULL, ''key 7'')'), 'XX001', 'a hold that is none');
 
 -- Without a key there is no record.
 SELECT count(*) AS requests FROM hold_request \gset
