@@ -72,7 +72,7 @@ constinit Statement checks[] = {
         " AND 4 OPERATOR(pg_catalog.=) (SELECT pg_catalog.count(*) FROM pg_catalog.pg_trigger AS g"
         " WHERE g.tgconstraint OPERATOR(pg_catalog.=) c.oid AND " RESERVATION_FIRES("g") "))"),
 
-    // The name is in the ON CONFLICT of acquire.
+    // The name is in the ON CONFLICT of acquire. A session may have all identifiers quoted.
     RESERVATION_CHECK(
         "SELECT 'constraint slot_hold_no_overlap',"
         " CASE WHEN c.oid IS NULL THEN 'missing' ELSE 'not what it was' END,"
@@ -83,7 +83,8 @@ constinit Statement checks[] = {
         " AND c.contype OPERATOR(pg_catalog.=) 'x' AND c.conname OPERATOR(pg_catalog.=) 'slot_hold_no_overlap'"
         " LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid OPERATOR(pg_catalog.=) c.conindid"
         " WHERE c.oid IS NULL OR NOT i.indisvalid OR NOT i.indisready"
-        " OR pg_catalog.pg_get_constraintdef(c.oid) OPERATOR(pg_catalog.<>) 'EXCLUDE USING gist (room_id WITH =,"
+        " OR pg_catalog.replace(pg_catalog.pg_get_constraintdef(c.oid), '\"', '') OPERATOR(pg_catalog.<>)"
+        " 'EXCLUDE USING gist (room_id WITH =,"
         " during WITH &&) WHERE ((state = ANY (''{held,pending_review,confirmed}''::text[])))'"),
 
     RESERVATION_CHECK(

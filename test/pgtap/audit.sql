@@ -1,7 +1,7 @@
 -- reservation_audit: whatever it looks for is provoked and found, each alone, and nothing is found when all is well.
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
-SELECT plan(78);
+SELECT plan(79);
 
 INSERT INTO room SELECT n, 'room ' || n FROM generate_series(1, 3) AS n;
 INSERT INTO inventory VALUES (1, 10), (2, 0);
@@ -26,6 +26,9 @@ $body$;
 -- All is well -------------------------------------------------------------------------------------------------------
 
 SELECT is_empty('SELECT * FROM reservation_audit()', 'resources without holds');
+SET quote_all_identifiers = on;
+SELECT is_empty('SELECT * FROM reservation_audit()', 'in a session that has every identifier quoted');
+RESET quote_all_identifiers;
 
 -- reaper: off
 -- One hold in each situation, of a room and of an item.
