@@ -32,6 +32,21 @@ void set_locally(const char *name, const char *value)
     (void)set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 }
 
+extern "C" {
+static void free_plan(void *plan) { (void)SPI_freeplan(static_cast<SPIPlanPtr>(plan)); }
+}
+
+// A plan that has become invalid may be running all the same: a user's trigger, fired from inside of it, can call us
+// again. None runs longer than its transaction.
+void free_with_transaction(SPIPlanPtr plan)
+{
+    auto *callback = static_cast<MemoryContextCallback *>(
+        MemoryContextAllocZero(TopTransactionContext, sizeof(MemoryContextCallback)));
+    callback->func = free_plan;
+    callback->arg = plan;
+    MemoryContextRegisterResetCallback(TopTransactionContext, callback);
+}
+
 }  // namespace
 
 Call call_of(FunctionCallInfo fcinfo)
@@ -50,7 +65,7 @@ SPIPlanPtr Statement::plan_for(const Call &call)
 
     if (SPIPlanPtr old = plan_; old != nullptr) {
         plan_ = nullptr;  // first: a failure below must not leave a freed plan behind
-        SPI_freeplan(old);
+        free_with_transaction(old);
     }
     Oid types[kMaxParameters];
     for (int i = 0; i < count_; ++i)
