@@ -49,6 +49,13 @@ constinit Statement oldest_overdue{
     " AND payment_reference IS NULL AND expires_at OPERATOR(pg_catalog.<=) $2"
     " ORDER BY expires_at, hold_id LIMIT $3"};
 
+// The hold and the counter agree only if both are written. A user's trigger can suppress a write without an error.
+void must_be_written(const Rows &rows, int64 item_id)
+{
+    if (rows.processed() != 1)
+        elog(ERROR, "a write for item %lld was suppressed", static_cast<long long>(item_id));
+}
+
 // A transaction that has locked the row by other means must not stand in the queue behind somebody who waits for that
 // row; so whoever finds the queue occupied tries the row first.
 void queue_up(const Call &call, int64 item_id)
@@ -83,15 +90,16 @@ bool insert(const Call &call, const Demand &demand, const Claim &claim, int64 ho
 {
     if (!demand.taken)
         return false;
-    insert_hold.run(call, {int8(hold_id), int8(demand.resource_id), int4(claim.quantity), instant(expires_at),
-                           instant(now), string(holder)});
+    must_be_written(insert_hold.run(call, {int8(hold_id), int8(demand.resource_id), int4(claim.quantity),
+                                           instant(expires_at), instant(now), string(holder)}),
+                    demand.resource_id);
     return true;
 }
 
 void give_back(const Call &call, int64 item_id, int64 units)
 {
     if (units > 0)
-        increment.run(call, {int8(item_id), int8(units)});
+        must_be_written(increment.run(call, {int8(item_id), int8(units)}), item_id);
 }
 
 // The claim that the units at hand do not reach.

@@ -87,6 +87,9 @@ bool decide(const Call &call, const AcquireRequest &request, int64 *hold_ids)
     return true;
 }
 
+// How often in a row a record that was in the way may be gone before it is read: purged in between.
+constexpr int kMostTries = 10;
+
 // A known key is answered before anything else is looked at. A new one is recorded, with the ids that the holds will
 // have, before a resource is locked: its row is what other callers of the key wait for.
 bool acquire_once(const Call &call, const AcquireRequest &request, int64 *hold_ids)
@@ -100,9 +103,12 @@ bool acquire_once(const Call &call, const AcquireRequest &request, int64 *hold_i
     if (request.key != nullptr) {
         for (std::size_t i = 0; i < request.claims.size(); ++i)
             hold_ids[i] = next_hold_id(call);
-        while (!record_request(call, keyed, {hold_ids, request.claims.size()}, read_clock()))
+        for (int tries = 0; !record_request(call, keyed, {hold_ids, request.claims.size()}, read_clock());) {
             if (find_request(call, keyed, hold_ids))
                 return true;
+            if (++tries == kMostTries)
+                elog(ERROR, "the write of an idempotency key was suppressed");
+        }
     }
     return decide(call, request, hold_ids);
 }

@@ -43,6 +43,8 @@ public:
     bool empty() const { return processed_ == 0; }
     Datum value(uint64 row, int column, bool *null) const  // columns count from 1
     {
+        if (row >= processed_)
+            elog(ERROR, "a reservation statement gave only " UINT64_FORMAT " rows", processed_);
         return SPI_getbinval(table_->vals[row], table_->tupdesc, column, null);
     }
     bool is_null(uint64 row, int column) const
@@ -125,8 +127,6 @@ public:
         }
         SPI_cursor_close(portal);
     }
-
-    const char *text() const { return text_; }
 
     static constexpr int kMaxParameters = 12;
 
