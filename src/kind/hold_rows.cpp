@@ -27,14 +27,26 @@ Hold hold_from(const Kind &kind, const Rows &rows, uint64 row)
     };
 }
 
-bool write_hold(const Call &call, const Hold &seen, State state, TimestampTz expires_at,
-                const text *payment_reference, TimestampTz now)
+bool write_hold(const Call &call, const Hold &seen, State state, TimestampTz expires_at, const text *payment_reference,
+                TimestampTz now)
 {
     return seen.kind->write
-               ->run(call, {int8(seen.hold_id), int8(seen.resource_id), string(name_of(seen.state)),
-                            int4(seen.version), string(name_of(state)), instant(expires_at),
-                            string(payment_reference), instant(now)})
+               ->run(call, {int8(seen.hold_id), int8(seen.resource_id), string(name_of(seen.state)), int4(seen.version),
+                            string(name_of(state)), instant(expires_at), string(payment_reference), instant(now)})
                .processed() == 1;
+}
+
+Hold take_hold(const Kind &kind, const Rows &rows)
+{
+    const auto copy = [](text *value) {
+        return value == nullptr ? nullptr
+                                : cstring_to_text_with_len(bytes(value).data(), static_cast<int>(bytes(value).size()));
+    };
+    Hold hold = hold_from(kind, rows, 0);
+    hold.holder = copy(hold.holder);
+    hold.payment_reference = copy(hold.payment_reference);
+    rows.free();
+    return hold;
 }
 
 std::span<Hold> holds_from(const Kind &kind, const Rows &rows)

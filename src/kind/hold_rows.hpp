@@ -70,12 +70,15 @@
 
 namespace reservation {
 
-// A row in the shape of RESERVATION_HOLD_COLUMNS.
+// A row in the shape of RESERVATION_HOLD_COLUMNS. Its texts live as long as the rows.
 Hold hold_from(const Kind &kind, const Rows &rows, uint64 row);
 
 // Writes new values into a hold if it still is what was seen. False if another writer was there first.
 bool write_hold(const Call &call, const Hold &seen, State state, TimestampTz expires_at,
                 const text *payment_reference, TimestampTz now);
+
+// The first row, with texts of its own; the rows are freed, so that a call over thousands of holds keeps none.
+Hold take_hold(const Kind &kind, const Rows &rows);
 
 // All rows, palloc'd.
 std::span<Hold> holds_from(const Kind &kind, const Rows &rows);

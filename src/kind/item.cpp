@@ -61,7 +61,7 @@ void must_be_written(const Rows &rows, int64 item_id)
 void queue_up(const Call &call, int64 item_id)
 {
     const auto id = static_cast<uint64>(item_id);
-    if (!join_queue(Queue::item, id) && lock_row_if_free.run(call, {int8(item_id)}).empty())
+    if (!join_queue(Queue::item, id) && !lock_row_if_free.run(call, {int8(item_id)}).any())
         wait_in_queue(Queue::item, id);
 }
 
@@ -69,9 +69,9 @@ Lock lock(const Call &call, int64 item_id, Patience patience)
 {
     if (patience == Patience::queue)
         queue_up(call, item_id);
-    if (!(patience == Patience::none ? lock_row_if_free : lock_row).run(call, {int8(item_id)}).empty())
+    if ((patience == Patience::none ? lock_row_if_free : lock_row).run(call, {int8(item_id)}).any())
         return Lock::taken;
-    if (read_available.look(call, {int8(item_id)}).empty())
+    if (!read_available.look(call, {int8(item_id)}).any())
         return Lock::missing;
     if (patience != Patience::none)  // committed after this transaction's snapshot
         raise_serialization_failure();

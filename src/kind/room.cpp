@@ -44,9 +44,9 @@ constinit Statement in_the_way{
 
 Lock lock(const Call &call, int64 room_id, Patience patience)
 {
-    if (!(patience == Patience::none ? lock_row_if_free : lock_row).run(call, {int8(room_id)}).empty())
+    if ((patience == Patience::none ? lock_row_if_free : lock_row).run(call, {int8(room_id)}).any())
         return Lock::taken;
-    if (exists.look(call, {int8(room_id)}).empty())
+    if (!exists.look(call, {int8(room_id)}).any())
         return Lock::missing;
     if (patience != Patience::none)  // committed after this transaction's snapshot
         raise_serialization_failure();

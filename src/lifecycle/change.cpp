@@ -32,8 +32,10 @@ bool belongs_to(const Hold &hold, const text *holder)
 bool find(const Call &call, int64 hold_id, const text *holder, Hold *hold)
 {
     for (const Kind *kind : kinds())
-        if (const Rows rows = kind->find->run(call, {int8(hold_id)}); !rows.empty()) {
-            *hold = hold_from(*kind, rows, 0);
+        if (const Rows rows = kind->find->run(call, {int8(hold_id)}); rows.empty()) {
+            rows.free();
+        } else {
+            *hold = take_hold(*kind, rows);
             if (belongs_to(*hold, holder))
                 return true;
         }
@@ -51,7 +53,7 @@ bool reread(const Call &call, const text *holder, Hold *hold)
     const Rows rows = hold->kind->reread->run(call, {int8(hold->hold_id), int8(hold->resource_id)});
     if (rows.empty())
         return false;
-    *hold = hold_from(*hold->kind, rows, 0);
+    *hold = take_hold(*hold->kind, rows);
     return belongs_to(*hold, holder);
 }
 

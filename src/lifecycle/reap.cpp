@@ -146,13 +146,14 @@ private:
         const Hold &seen = candidate.seen;
         const Rows rows = seen.kind->reread_if_free->run(call_, {int8(seen.hold_id), int8(seen.resource_id)});
         if (rows.empty()) {
-            if (seen.kind->find->run(call_, {int8(seen.hold_id)}).empty())
+            rows.free();
+            if (!seen.kind->find->run(call_, {int8(seen.hold_id)}).any())
                 skip(seen, {}, now);
             else
                 pass_over(seen);  // another session has the row
             return false;
         }
-        const Hold hold = hold_from(*seen.kind, rows, 0);
+        const Hold hold = take_hold(*seen.kind, rows);
         remember(hold.changed_at, "the last change of a hold");
         if (halts_behind(now))
             return false;

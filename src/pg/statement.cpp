@@ -65,6 +65,7 @@ SPIPlanPtr Statement::plan_for(const Call &call)
 
     if (SPIPlanPtr old = plan_; old != nullptr) {
         plan_ = nullptr;  // first: a failure below must not leave a freed plan behind
+        planned_schema_[0] = '\0';
         free_with_transaction(old);
     }
     Oid types[kMaxParameters];
@@ -85,10 +86,10 @@ SPIPlanPtr Statement::plan_for(const Call &call)
     if (const int code = SPI_keepplan(plan); code != 0)
         elog(ERROR, "SPI_keepplan failed: %s", SPI_result_code_string(code));
     plan_ = plan;
-    strlcpy(planned_schema_, call.schema, sizeof planned_schema_);
     if (CachedPlan *cached = by_index ? SPI_plan_get_cached_plan(plan) : nullptr; cached != nullptr)
         ReleaseCachedPlan(cached, CurrentResourceOwner);
     AtEOXact_GUC(false, nest);
+    strlcpy(planned_schema_, call.schema, sizeof planned_schema_);  // last: a plan of other settings is not kept
     return plan;
 }
 

@@ -64,6 +64,11 @@ public:
         return null ? nullptr : DatumGetTextPP(d);
     }
     void free() const { SPI_freetuptable(table_); }
+    bool any() const  // and frees them: for statements whose rows say nothing but that they are there
+    {
+        free();
+        return processed_ > 0;
+    }
 
 private:
     Datum some(uint64 row, int column) const
