@@ -59,8 +59,10 @@ format-check:
 
 # What surrounds an extension: test-dump runs test/environment/test_dump.py, test-environment all of its files.
 ENVIRONMENT := $(patsubst test/environment/test_%.py,%,$(sort $(wildcard test/environment/test_*.py)))
-.PHONY: test-environment $(ENVIRONMENT:%=test-%)
+.PHONY: test-environment $(ENVIRONMENT:%=test-%) test-pg-upgrade
 test-environment:
 	@test/harness/enter environment test/harness/suites environment
 $(ENVIRONMENT:%=test-%):
 	@test/harness/enter environment test/harness/suites $(@:test-%=environment/%)
+test-pg-upgrade:
+	@test/harness/pg-upgrade
