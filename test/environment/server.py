@@ -4,6 +4,7 @@ import itertools
 import os
 import pathlib
 import subprocess
+import tempfile
 
 import psycopg
 
@@ -14,6 +15,11 @@ EXTENSION_DIR = pathlib.Path(
 VERSION = int(subprocess.check_output([BIN / "postgres", "--version"], text=True).split()[2].split(".")[0].split("rc")[0])
 
 numbers = itertools.count(1)
+
+
+def directory_for(name):
+    """A new directory below the harness's, with a path short enough for a socket in it."""
+    return pathlib.Path(tempfile.mkdtemp(prefix=name + ".", dir=WORK))
 
 
 class Cluster:
@@ -27,8 +33,7 @@ class Cluster:
     @classmethod
     def create(cls, name, *settings, binaries=BIN, initdb=()):
         """A new cluster, with these options for initdb; None makes only the directory, for a copy of another cluster."""
-        cluster = cls(WORK / f"{name}_{next(numbers)}", binaries)
-        cluster.directory.mkdir()
+        cluster = cls(directory_for(name), binaries)
         if initdb is None:
             return cluster
         cluster.run("initdb", "-D", cluster.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale",
