@@ -120,7 +120,8 @@ END
 $$;
 CREATE TYPE hostile.hold_claim AS (kind pg_catalog.text, resource_id pg_catalog.int8, during pg_catalog.tstzrange, quantity pg_catalog.int4);
 
--- Casts that would be found where types do not match exactly. (The first kind needs no more than one's own type.)
+-- Casts that would be found where types do not match exactly: from and to types of one's own, and those between
+-- numbers and texts that databases have for the sake of old applications.
 DO $$
 DECLARE
     c record;
@@ -129,7 +130,7 @@ BEGIN
         SELECT s::regtype AS source, t::regtype AS target
         FROM unnest('{hostile.hold_claim,public.hold_claim,text,int4,int8,bool,timestamptz,tstzrange,interval,float8}'::text[]) s,
              unnest('{hostile.hold_claim,public.hold_claim,text,int4,int8,bool,timestamptz,tstzrange,interval,float8}'::text[]) t
-        WHERE s <> t AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = s::regtype AND casttarget = t::regtype)
+        WHERE s <> t AND (concat(s, t) ~ 'hold_claim' OR concat(s, t) ~ '^(text|int[48])+$') AND NOT EXISTS (SELECT FROM pg_cast WHERE castsource = s::regtype AND casttarget = t::regtype)
     LOOP
         EXECUTE format('CREATE FUNCTION hostile.%I(%s) RETURNS %s LANGUAGE plpgsql AS $f$BEGIN PERFORM hostile.alarm(%L); END$f$',
                        'cast to ' || c.target, c.source, c.target, format('cast from %s to %s', c.source, c.target));

@@ -16,7 +16,7 @@ def hostile(cluster):
     with cluster.database() as name:
         with cluster.connect(name) as admin:
             admin.execute(HOSTILE)
-            admin.execute("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO PUBLIC")
+            admin.execute("GRANT EXECUTE ON ALL ROUTINES IN SCHEMA public TO PUBLIC")
             admin.execute("GRANT INSERT ON room, inventory TO PUBLIC")
         yield name
 
