@@ -2,6 +2,7 @@
 #include "guard/drop_guard.hpp"
 #include "pg/boundary.hpp"
 #include "pg/settings.hpp"
+#include "worker/worker.hpp"
 
 extern "C" {
 
@@ -17,6 +18,7 @@ PGDLLEXPORT void _PG_init(void)
     reservation::boundary([] {
         reservation::define_settings();
         reservation::install_drop_guard();
+        reservation::register_launcher();
     });
 }
 

@@ -8,29 +8,6 @@ namespace {
 
 constexpr int32 kDefaultBatch = 1000;
 
-// With every argument, so that the call means our function whatever else is in the schema.
-constinit Statement one_run{
-    SPI_OK_SELECT, {INT4OID},
-    "SELECT examined, released, skipped, pending_review, failed, busy, halted"
-    " FROM {schema}.hold_reap($1, NULL::pg_catalog.float8, NULL::pg_catalog.float8, NULL::pg_catalog.int4)"};
-
-RunCounts run_once(const Call &call, int32 batch)
-{
-    const Rows rows = one_run.run(call, {int4(batch)});
-    const RunCounts counts{
-        .examined = rows.int4(0, 1),
-        .released = rows.int4(0, 2),
-        .skipped = rows.int4(0, 3),
-        .pending_review = rows.int4(0, 4),
-        .failed = rows.int4(0, 5),
-        .busy = rows.int4(0, 6),
-        .halted = rows.boolean(0, 7),
-        .reason = nullptr,
-    };
-    rows.free();
-    return counts;
-}
-
 // What all batches did.
 struct Totals {
     long long batches, released, pending_review, skipped, failed;
@@ -66,7 +43,7 @@ void reap_all(FunctionCallInfo fcinfo, int32 batch)
 {
     Totals totals{};
     for (;;) {
-        const RunCounts counts = run_once(call_of(fcinfo), batch);
+        const RunCounts counts = call_reap(call_of(fcinfo), batch);
         SPI_commit();
         totals.add(counts);
         if (!counts.halted && counts.examined - counts.failed >= batch) {

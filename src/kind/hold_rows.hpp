@@ -39,6 +39,12 @@
      " AND ROW(expires_at, hold_id) OPERATOR(pg_catalog.>) ROW($2, $3)"                                 \
      " ORDER BY expires_at, hold_id LIMIT $4"
 
+// The next deadline after a time.
+#define RESERVATION_NEXT_DEADLINE(table)                                                                \
+    SPI_OK_SELECT, {TIMESTAMPTZOID},                                                                   \
+     "SELECT expires_at FROM {schema}." table " WHERE state OPERATOR(pg_catalog.=) 'held'"              \
+     " AND expires_at OPERATOR(pg_catalog.>) $1 ORDER BY expires_at LIMIT 1"
+
 // How many holds are live, late, overdue, in flight and under review; the deadline of the oldest overdue one, and since
 // when the oldest is under review. Parameters: now, now less the grace. Confirmed holds are not looked at.
 #define RESERVATION_STATUS(table)                                                                       \

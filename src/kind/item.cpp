@@ -15,6 +15,7 @@ constinit Statement reread{RESERVATION_REREAD("stock_hold", "item_id", "quantity
 constinit Statement reread_if_free{RESERVATION_REREAD("stock_hold", "item_id", "quantity", " SKIP LOCKED")};
 constinit Statement write{RESERVATION_WRITE("stock_hold", "item_id")};
 constinit Statement overdue{RESERVATION_OVERDUE("stock_hold", "item_id", "quantity")};
+constinit Statement next_deadline{RESERVATION_NEXT_DEADLINE("stock_hold")};
 constinit Statement status{RESERVATION_STATUS("stock_hold")};
 constinit Statement purge_expired{RESERVATION_PURGE("stock_hold", "item_id", "expired", "changed_at")};
 constinit Statement purge_cancelled{RESERVATION_PURGE("stock_hold", "item_id", "cancelled", "changed_at")};
@@ -169,6 +170,7 @@ constinit const Kind kItem{
     .reread_if_free = &reread_if_free,
     .write = &write,
     .overdue = &overdue,
+    .next_deadline = &next_deadline,
     .status = &status,
     .purge_expired = &purge_expired,
     .purge_cancelled = &purge_cancelled,

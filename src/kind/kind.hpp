@@ -106,6 +106,7 @@ struct Kind {
     Statement *reread_if_free;
     Statement *write;
     Statement *overdue;
+    Statement *next_deadline;
     Statement *status;
     Statement *purge_expired;
     Statement *purge_cancelled;

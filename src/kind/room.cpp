@@ -13,6 +13,7 @@ constinit Statement reread{RESERVATION_REREAD("slot_hold", "room_id", "NULL::pg_
 constinit Statement reread_if_free{RESERVATION_REREAD("slot_hold", "room_id", "NULL::pg_catalog.int4", " SKIP LOCKED")};
 constinit Statement write{RESERVATION_WRITE("slot_hold", "room_id")};
 constinit Statement overdue{RESERVATION_OVERDUE("slot_hold", "room_id", "NULL::pg_catalog.int4")};
+constinit Statement next_deadline{RESERVATION_NEXT_DEADLINE("slot_hold")};
 constinit Statement status{RESERVATION_STATUS("slot_hold")};
 
 // As in the index slot_hold_closed.
@@ -126,6 +127,7 @@ constinit const Kind kRoom{
     .reread_if_free = &reread_if_free,
     .write = &write,
     .overdue = &overdue,
+    .next_deadline = &next_deadline,
     .status = &status,
     .purge_expired = &purge_expired,
     .purge_cancelled = &purge_cancelled,

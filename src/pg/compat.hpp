@@ -6,3 +6,17 @@ extern "C" {
 #include "varatt.h"  // 16 moved the varlena macros out of postgres.h
 #endif
 }
+
+namespace reservation {
+
+// What pg_stat_activity says of a process of ours that sleeps.
+inline uint32 named_wait_event([[maybe_unused]] const char *name)
+{
+#if PG_VERSION_NUM >= 170000  // 17 lets extensions name their wait events
+    return WaitEventExtensionNew(name);
+#else
+    return PG_WAIT_EXTENSION;
+#endif
+}
+
+}  // namespace reservation

@@ -1,5 +1,7 @@
 #include "pg/settings.hpp"
 
+#include "pg/process.hpp"
+
 namespace reservation {
 
 constinit Settings settings{};
@@ -27,6 +29,15 @@ static bool check_time_source(char **value, [[maybe_unused]] void **extra, [[may
     if (SplitIdentifierString(copy, '.', &names) && list_length(names) == 2)
         return true;
     GUC_check_errdetail("It must be the schema-qualified name of a function, without parentheses.");
+    return false;
+}
+
+static bool check_reaper_databases(char **value, [[maybe_unused]] void **extra, [[maybe_unused]] GucSource source)
+{
+    List *names = NIL;
+    if (split_names(*value, &names))
+        return true;
+    GUC_check_errdetail("It must be a list of database names, separated by commas.");
     return false;
 }
 }
@@ -77,7 +88,7 @@ void define_settings()
                                "Comma-separated databases in which a background worker runs the cleanup.", nullptr,
                                &settings.reaper_databases, "",
                                process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP,
-                               GUC_LIST_INPUT, nullptr, nullptr, nullptr);
+                               GUC_LIST_INPUT, check_reaper_databases, nullptr, nullptr);
     MarkGUCPrefixReserved("reservation");
 }
 

@@ -29,8 +29,30 @@ constinit Statement empty_runs{
     "SELECT r.run_id FROM {schema}.hold_run AS r WHERE r.finished_at OPERATOR(pg_catalog.<=) $1"
     " AND NOT EXISTS (SELECT FROM {schema}.hold_event AS e WHERE e.run_id OPERATOR(pg_catalog.=) r.run_id)"
     " ORDER BY r.run_id LIMIT $2"};
+// With every argument, so that the call means our function whatever else is in the schema.
+constinit Statement one_run{
+    SPI_OK_SELECT, {INT4OID},
+    "SELECT examined, released, skipped, pending_review, failed, busy, halted"
+    " FROM {schema}.hold_reap($1, NULL::pg_catalog.float8, NULL::pg_catalog.float8, NULL::pg_catalog.int4)"};
 
 }  // namespace
+
+RunCounts call_reap(const Call &call, int32 max_holds)
+{
+    const Rows rows = one_run.run(call, {int4(max_holds)});
+    const RunCounts counts{
+        .examined = rows.int4(0, 1),
+        .released = rows.int4(0, 2),
+        .skipped = rows.int4(0, 3),
+        .pending_review = rows.int4(0, 4),
+        .failed = rows.int4(0, 5),
+        .busy = rows.int4(0, 6),
+        .halted = rows.boolean(0, 7),
+        .reason = nullptr,
+    };
+    rows.free();
+    return counts;
+}
 
 void record_run(const Call &call, int64 run_id, TimestampTz started_at, TimestampTz finished_at,
                 const RunCounts &counts)

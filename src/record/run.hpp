@@ -14,6 +14,9 @@ struct RunCounts {
     const char *reason;  // of the halt
 };
 
+// One run by way of the SQL function, with the rights of the function's owner; reason stays nullptr.
+RunCounts call_reap(const Call &call, int32 max_holds);
+
 void record_run(const Call &call, int64 run_id, TimestampTz started_at, TimestampTz finished_at,
                 const RunCounts &counts);
 
