@@ -34,13 +34,15 @@ endif
 # make test ONLY="pgtap/states sessions" runs one file and one suite.
 ONLY ?=
 VERSIONS ?= 15 17 18
-.PHONY: demo psql test test-examples test-monitoring test-matrix test-package bench lint format-check
+.PHONY: demo psql test test-worker test-examples test-monitoring test-matrix test-package bench lint format-check
 demo:
 	@test/harness/enter demo test/harness/demo
 psql:
 	@test/harness/enter demo test/harness/shell
 test:
 	@test/harness/enter test test/harness/suites $(ONLY)
+test-worker:
+	@test/harness/enter worker test/harness/suites worker
 test-examples:
 	@test/harness/enter examples test/harness/suites examples
 test-monitoring:
