@@ -43,16 +43,6 @@ const Kind &kind_of(const TriggerData *data)
     return *kind;
 }
 
-[[noreturn]] void raise_check(const TriggerData *data, const char *rule, const char *detail)
-{
-    const char *table = RelationGetRelationName(data->tg_relation);
-    ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
-                    errmsg("new row for relation \"%s\" violates check constraint \"%s\"", table, rule),
-                    errdetail("%s", detail),
-                    error_fields(get_namespace_name(RelationGetNamespace(data->tg_relation)), table, rule)));
-    pg_unreachable();
-}
-
 // A NULL is left to the NOT NULL constraint of its column.
 std::optional<State> state_of(const TriggerData *data, const Row &row, const Columns &columns)
 {

@@ -29,16 +29,6 @@ int64 units_held(FunctionCallInfo fcinfo, const TriggerData *data, int64 item_id
     return units;
 }
 
-[[noreturn]] void raise_check(const TriggerData *data, const char *rule, int64 item_id)
-{
-    const char *table = RelationGetRelationName(data->tg_relation);
-    ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
-                    errmsg("new row for relation \"%s\" violates check constraint \"%s\"", table, rule),
-                    errdetail("Item %lld would leave 0 <= available <= capacity.", static_cast<long long>(item_id)),
-                    error_fields(get_namespace_name(RelationGetNamespace(data->tg_relation)), table, rule)));
-    pg_unreachable();
-}
-
 }  // namespace
 
 // inventory_guard() as a BEFORE INSERT OR UPDATE row trigger
@@ -60,10 +50,9 @@ RESERVATION_FUNCTION(inventory_guard)
     const int64 item_id = DatumGetInt64(row.value(item_column));
     const int64 available = DatumGetInt32(row.value(available_column));
     const int64 capacity = DatumGetInt32(row.value(capacity_column));
-    if (available < 0)
-        raise_check(data, "inventory_available_check", item_id);
-    if (available > capacity)
-        raise_check(data, "inventory_capacity_check", item_id);
+    if (available < 0 || available > capacity)
+        raise_check(data, available < 0 ? "inventory_available_check" : "inventory_capacity_check",
+                    psprintf("Item %lld would leave 0 <= available <= capacity.", static_cast<long long>(item_id)));
     if (!update)
         return PointerGetDatum(row.tuple());
 

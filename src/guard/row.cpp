@@ -1,5 +1,7 @@
 #include "guard/row.hpp"
 
+#include "pg/report.hpp"
+
 namespace reservation {
 
 int column_of(TupleDesc desc, const char *name, Oid type)
@@ -55,6 +57,16 @@ const TriggerData *trigger_data(FunctionCallInfo fcinfo, Guards guards)
                                kExpected[static_cast<int>(guards)])));
     }
     return data;
+}
+
+void raise_check(const TriggerData *data, const char *rule, const char *detail)
+{
+    const char *table = RelationGetRelationName(data->tg_relation);
+    ereport(ERROR, (errcode(ERRCODE_CHECK_VIOLATION),
+                    errmsg("new row for relation \"%s\" violates check constraint \"%s\"", table, rule),
+                    errdetail("%s", detail),
+                    error_fields(get_namespace_name(RelationGetNamespace(data->tg_relation)), table, rule)));
+    pg_unreachable();
 }
 
 }  // namespace reservation

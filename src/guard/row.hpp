@@ -56,4 +56,7 @@ enum class Guards : std::uint8_t { inserts_and_updates, every_change, truncation
 // elsewhere would have it read rows that are not there.
 const TriggerData *trigger_data(FunctionCallInfo fcinfo, Guards guards);
 
+// Raises 23514 as a check constraint of the guarded table would; detail is a sentence.
+[[noreturn]] void raise_check(const TriggerData *data, const char *rule, const char *detail);
+
 }  // namespace reservation
