@@ -70,7 +70,7 @@
      " AND " since " OPERATOR(pg_catalog.<=) $3 AND changed_at OPERATOR(pg_catalog.<=) $1"              \
      " ORDER BY " since " LIMIT $2 FOR UPDATE SKIP LOCKED),"                                            \
      " gone AS (DELETE FROM {schema}." table " AS h USING old AS o"                                     \
-     " WHERE h.hold_id OPERATOR(pg_catalog.=) o.hold_id AND h." resource " OPERATOR(pg_catalog.=) o." resource \
+     " WHERE h.hold_id OPERATOR(pg_catalog.=) o.hold_id AND (h." resource " OPERATOR(pg_catalog.=) o." resource ") IS TRUE" \
      " RETURNING h.hold_id)"                                                                            \
      " SELECT pg_catalog.count(*), pg_catalog.array_agg(hold_id), (SELECT pg_catalog.max(since) FROM old) FROM gone"
 

@@ -62,7 +62,7 @@ struct Shortage {
 struct Sold {
     Statement *oldest;     // time, place (changed_at, hold_id), limit: holds that are unchanged since, behind the place
     Statement *lock_free;  // resources: locks those that are free; a row for each, in order
-    Statement *remove;     // hold ids, their resources, time: number, ids, and arrays of resources and units
+    Statement *remove;     // hold ids, their resources, time: number, ids, arrays of resources and units, their length
     Statement *give_back;  // resources, units
     Statement *write_off;  // resources, units
 };

@@ -125,8 +125,10 @@ private:
         const Value units = datum(gone.value(0, 4, &none));
         if (none)
             return;
-        kind.sold->give_back->run(call_, {resources, units});
-        kind.sold->write_off->run(call_, {resources, units});
+        const auto count = static_cast<uint64>(gone.int8(0, 5));
+        for (Statement *statement : {kind.sold->give_back, kind.sold->write_off})
+            if (statement->run(call_, {resources, units}).processed() != count)
+                elog(ERROR, "a write that lowers the capacity of sold stock was suppressed");
     }
 
     static Value numbers_of(std::span<const Hold> holds, int64 Hold::*number)
