@@ -26,7 +26,8 @@ static bool check_time_source(char **value, [[maybe_unused]] void **extra, [[may
         return true;
     char *copy = pstrdup(*value);
     List *names = NIL;
-    if (SplitIdentifierString(copy, '.', &names) && list_length(names) == 2)
+    const bool has_parentheses = copy[strlen(copy) - 1] == ')';  // an unquoted name would take them in
+    if (!has_parentheses && SplitIdentifierString(copy, '.', &names) && list_length(names) == 2)
         return true;
     GUC_check_errdetail("It must be the schema-qualified name of a function, without parentheses.");
     return false;
