@@ -4,6 +4,10 @@
 # The copy is why no installed PostgreSQL is ever written to: a server finds its files relative to its own
 # binaries, so an installation under $WORK/server is as good as one under /.
 source test/harness/version.bash
+build_options=()
+server_wrap() { :; }
+server_findings() { :; }
+[ -z "${SANITIZE:-}" ] || source test/harness/sanitize.bash
 
 clean_up() {
     local pid
@@ -40,8 +44,9 @@ server_build() {
     PG_CONFIG=$WORK/server$("$config" --bindir)/pg_config
     export PATH PG_CONFIG
     echo "Building reservation for $("$PG_CONFIG" --version)"
-    quietly build make -j"$(nproc)" "PG_CONFIG=$PG_CONFIG" all
-    quietly install make "PG_CONFIG=$PG_CONFIG" install
+    quietly build make -j"$(nproc)" "PG_CONFIG=$PG_CONFIG" "${build_options[@]}" all
+    quietly install make "PG_CONFIG=$PG_CONFIG" "${build_options[@]}" install
+    server_wrap
 }
 
 # cluster_start NAME [SETTING...]   makes and starts the cluster NAME and makes it the one to connect to

@@ -1,0 +1,102 @@
+"""Every way to fail and every way to succeed, as statements on a database that paths.sql has filled."""
+import pathlib
+
+SETUP = (pathlib.Path(__file__).parent / "paths.sql").read_text(encoding="utf-8")
+
+DAY = "'[2047-01-01, 2047-01-02)'"
+# SQLSTATE and statement; what stands before | is set up once and what stands after a second | is undone once.
+REFUSALS = [
+    ("22004", "SELECT hold_acquire(NULL)"),
+    ("22004", "SELECT hold_acquire(ROW('room', NULL, NULL, NULL)::hold_claim)"),
+    ("22004", "SELECT hold_acquire_all(ARRAY[stock_claim(1, 1), NULL])"),
+    ("22004", "SELECT hold_confirm_all('{1,NULL}')"),
+    ("22004", "SELECT hold_begin_payment(1, NULL)"),
+    ("22023", "SELECT hold_acquire(room_claim(1, 'empty'))"),
+    ("22023", "SELECT hold_acquire(room_claim(1, '[2047-01-01,)'))"),
+    ("22023", "SELECT hold_acquire(ROW('yacht', 1, NULL, 1)::hold_claim)"),
+    ("22023", "SELECT hold_acquire_all(ARRAY[stock_claim(1, 1), stock_claim(1, 0)])"),
+    ("22023", "SELECT hold_acquire(stock_claim(1, 1), '1 month')"),
+    ("22023", "SELECT hold_acquire(stock_claim(1, 1), '2 days')"),
+    ("22023", "SELECT hold_acquire(stock_claim(1, 1), NULL, NULL, '')"),
+    ("22023", "SELECT hold_resolve(8, 'held')"),
+    ("22023", "SELECT hold_reap(0)"),
+    ("22023", "SELECT hold_reap(1, 'NaN')"),
+    ("22023", "SELECT inventory_adjust(1, 2147483647)"),
+    ("23503", f"SELECT hold_acquire(room_claim(999, {DAY}))"),
+    ("23503", "SELECT hold_acquire_all(ARRAY[stock_claim(1, 1), stock_claim(999, 1)])"),
+    ("23503", "SELECT inventory_adjust(999, 1)"),
+    ("23P01", f"SELECT hold_acquire(room_claim(1, {DAY}))"),
+    ("23P01", f"SELECT hold_acquire(room_claim(1, {DAY}), NULL, 'ann')"),
+    ("23P01", f"SELECT hold_acquire_all(ARRAY[stock_claim(1, 1), room_claim(9, {DAY}), room_claim(5, {DAY})])"),
+    ("23P01", f"SELECT hold_acquire_all(ARRAY[room_claim(9, {DAY}), room_claim(9, {DAY})])"),
+    ("23P01", f"SELECT hold_acquire(room_claim(4, {DAY}))"),
+    ("23514", "SELECT hold_acquire(stock_claim(1, 6))"),
+    ("23514", "SELECT hold_acquire(stock_claim(2, 1))"),
+    ("23514", "SELECT hold_acquire_all(ARRAY[stock_claim(1, 3), stock_claim(1, 3)])"),
+    ("23514", "SELECT inventory_adjust(1, -6)"),
+    ("23514", "UPDATE inventory SET available = 6 WHERE item_id = 1"),
+    ("23514", "INSERT INTO slot_hold VALUES (9, 9, '[2047-01-01, 2047-01-02]', 'held', '2046-01-01')"),
+    ("23514", "INSERT INTO stock_hold VALUES (9, 9, 0, 'held', '2046-01-01')"),
+    ("23514", "INSERT INTO stock_hold VALUES (9, 9, 1, 'lost', '2046-01-01')"),
+    ("P0001", f"SELECT hold_acquire(room_claim(3, {DAY}))"),  # a user's trigger raises in the release
+    ("P0002", "SELECT hold_confirm(999)"),
+    ("P0002", "SELECT hold_confirm(1, NULL, 'ben')"),
+    ("P0002", "SELECT hold_cancel_all('{1,999}')"),
+    ("RV001", "SELECT hold_confirm(3)"),
+    ("RV001", "SELECT hold_confirm(4)"),
+    ("RV001", "SELECT hold_extend(7)"),
+    ("RV001", "SELECT hold_confirm_all('{1,5,7}')"),
+    ("RV001", "UPDATE slot_hold SET state = 'confirmed' WHERE hold_id = 4"),
+    ("RV002", "SELECT hold_confirm(6)"),
+    ("RV003", "SELECT hold_extend(5)"),
+    ("RV003", "SELECT hold_cancel(102)"),
+    ("RV004", "SELECT hold_cancel(8)"),
+    ("RV005", "SELECT hold_confirm(1, 77)"),
+    ("RV005", "SELECT hold_resolve(8, 'confirmed', NULL, 77)"),
+    ("RV006", "SELECT hold_acquire(stock_claim(9, 2), '1 day', NULL, 'known key')"),
+    ("RV006", "SELECT hold_acquire(stock_claim(9, 1), '2 day', 'ann', 'known key')"),
+    ("RV007", "SELECT hold_cancel(2)"),
+    ("RV007", "SELECT hold_begin_payment(2, 'another')"),
+    ("RV008", "SET reservation.accept_holds = off|SELECT hold_acquire(stock_claim(1, 1))|RESET reservation.accept_holds"),
+    ("RV008", "SET reservation.accept_holds = off|SELECT hold_extend(1)|RESET reservation.accept_holds"),
+    ("RV009", "SELECT hold_resolve(1, 'confirmed')"),
+    ("RV009", "UPDATE slot_hold SET state = 'held' WHERE hold_id = 6"),
+    ("RV009", "UPDATE slot_hold SET room_id = 9 WHERE hold_id = 1"),
+    ("RV009", "DELETE FROM slot_hold WHERE hold_id = 1"),
+    ("RV009", "TRUNCATE slot_hold"),
+    ("RV009", "UPDATE inventory SET capacity = 6 WHERE item_id = 1"),
+    ("RV010", "SET reservation.time_source = 'public.broken_clock'|SELECT hold_acquire(stock_claim(1, 1))|RESET reservation.time_source"),
+    ("RV010", "SET reservation.time_source = 'public.no_clock'|SELECT hold_confirm(1)|RESET reservation.time_source"),
+    ("RV010", "SET reservation.time_source = 'public.missing'|SELECT hold_confirm(1)|RESET reservation.time_source"),
+    ("25006", "SET default_transaction_read_only = on|SELECT hold_acquire(stock_claim(1, 1))|RESET default_transaction_read_only"),
+    ("2BP01", "DROP EXTENSION reservation"),
+    ("39P01", "SELECT hold_guard()"),
+    ("42501", "SET ROLE pg_monitor|SELECT hold_acquire(stock_claim(1, 1))|RESET ROLE"),
+]
+# What succeeds and leaves nothing behind, by its answer or because it is rolled back.
+SUCCESSES = [
+    f"SELECT hold_try_acquire(room_claim(1, {DAY}))",
+    "SELECT hold_try_acquire(stock_claim(1, 6))",
+    f"SELECT hold_try_acquire_all(ARRAY[stock_claim(1, 1), room_claim(1, {DAY})])",
+    "SELECT hold_acquire(stock_claim(9, 1), '1 day', NULL, 'known key')",
+    "SELECT hold_try_confirm(999)",
+    "SELECT hold_try_confirm(1, NULL, 'ben')",
+    "SELECT hold_confirm(5)",
+    "SELECT hold_get(1)",
+    "SELECT hold_get(999)",
+    "SELECT hold_begin_payment(2, 'payment')",
+    "SELECT hold_fail_payment(1, 'payment')",
+    "SELECT count(*) FROM hold_reap(10, 1, 1)",  # the poisoned hold fails, one is passed to review once
+    "SET client_min_messages = error; SELECT halted FROM hold_reap(10, 0, 0, 0)",
+    "SELECT hold_cancel(hold_acquire(stock_claim(1, 1)))",
+    f"SELECT hold_cancel_all(hold_acquire_all(ARRAY[stock_claim(1, 1), room_claim(9, {DAY})]))",
+    f"BEGIN; SELECT hold_acquire(room_claim(9, {DAY})); ROLLBACK",
+    "BEGIN; SAVEPOINT s; SELECT hold_acquire(stock_claim(1, 1), NULL, NULL, 'key'); ROLLBACK TO s; SELECT hold_extend(1, '1 hour'); ROLLBACK",
+    f"BEGIN; SELECT hold_acquire(room_claim(g, {DAY.replace('47', '48')})), hold_acquire(stock_claim(1, 1)) FROM generate_series(1, 5) g; ROLLBACK",
+    "BEGIN; SELECT inventory_adjust(1, 1); ROLLBACK",
+]
+
+
+def parts(text):
+    """What is run once, the statement itself, and what is run once afterwards."""
+    return text.split("|") if "|" in text else ("", text, "")

@@ -1,0 +1,33 @@
+"""Each way to fail and to succeed once: short enough for a server under valgrind."""
+import pytest
+
+from paths import REFUSALS, SETUP, SUCCESSES, parts
+from server import sqlstate
+from tour import Tour
+
+
+@pytest.fixture(scope="module")
+def prepared(cluster):
+    with cluster.database() as name:
+        with cluster.connect(name) as connection:
+            connection.execute(SETUP)
+        yield name
+
+
+def test_each_refusal_is_the_one_that_it_is_named_for(cluster, prepared):
+    with cluster.connect(prepared) as connection:
+        for state, text in REFUSALS:
+            before, statement, after = parts(text)
+            connection.execute(before)
+            assert sqlstate(connection, statement) == state, statement
+            connection.execute(after)
+
+
+def test_each_success_is_one(cluster, prepared):
+    with cluster.connect(prepared) as connection:
+        for text in SUCCESSES:
+            connection.execute(text)
+
+
+def test_every_function(connection):
+    Tour(connection).play()
