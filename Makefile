@@ -61,10 +61,12 @@ format-check:
 
 # What surrounds an extension: test-dump runs test/environment/test_dump.py, test-environment all of its files.
 ENVIRONMENT := $(patsubst test/environment/test_%.py,%,$(sort $(wildcard test/environment/test_*.py)))
-.PHONY: test-environment $(ENVIRONMENT:%=test-%) test-pg-upgrade
+.PHONY: test-environment $(ENVIRONMENT:%=test-%) test-pg-upgrade test-sanitize
 test-environment:
 	@test/harness/enter environment test/harness/suites environment
 $(ENVIRONMENT:%=test-%):
 	@test/harness/enter environment test/harness/suites $(@:test-%=environment/%)
 test-pg-upgrade:
 	@test/harness/pg-upgrade
+test-sanitize:
+	@test/harness/sanitize
