@@ -36,15 +36,14 @@ int64 interval() { return settings.reaper_interval_ms; }
 // When the next hold is due by the time source, or nothing before the end of the interval.
 Outlook outlook_by_deadlines(const Call &call)
 {
-    const TimestampTz now = read_clock();
+    const TimestampTz passed = read_clock() - settings.expiry_grace();  // what had its deadline by then is due
     Outlook outlook{interval(), "no hold is due before"};
     for (const Kind *kind : kinds()) {
-        const Rows rows = kind->next_deadline->run(call, {instant(now - settings.expiry_grace())});
-        if (rows.empty())
+        const Rows rows = kind->next_deadline->run(call, {instant(passed)});
+        if (rows.empty() || rows.instant(0, 1) >= passed + outlook.pause * 1000)
             continue;
-        const int64 due = (rows.instant(0, 1) - now + settings.expiry_grace()) / 1000 + 1;
-        if (due < outlook.pause)
-            outlook = {std::max(due, std::min(kShortestPause, interval())), "a hold is due then"};
+        const int64 due = (rows.instant(0, 1) - passed) / 1000 + 1;
+        outlook = {std::max(due, std::min(kShortestPause, interval())), "a hold is due then"};
     }
     return outlook;
 }
