@@ -33,8 +33,7 @@ bool acquire_one(FunctionCallInfo fcinfo, bool optional, int64 *hold_id)
     if (request.key != nullptr) {
         Datum composite = PG_GETARG_DATUM(0);
         const Oid type = HeapTupleHeaderGetTypeId(DatumGetHeapTupleHeader(composite));
-        request.claims_as_made =
-            PointerGetDatum(construct_array(&composite, 1, type, -1, false, TYPALIGN_DOUBLE));
+        request.claims_as_made = PointerGetDatum(construct_array(&composite, 1, type, -1, false, TYPALIGN_DOUBLE));
     }
     return with_spi([&] { return acquire(call_of(fcinfo), request, hold_id); });
 }

@@ -33,8 +33,8 @@ void check_clocks(const Call &call, const ResultSet &findings)
             return;
         const char *detail = psprintf("%s is '%s' for it and '%s' for others.", text_to_cstring(setting),
                                       text_to_cstring(own), text_to_cstring(others));
-        findings.put({string(psprintf("role %s", text_to_cstring(rows.string(i, 1)))),
-                      string("has a clock of its own"), string(detail)});
+        findings.put({string(psprintf("role %s", text_to_cstring(rows.string(i, 1)))), string("has a clock of its own"),
+                      string(detail)});
     });
 }
 
@@ -49,11 +49,10 @@ RESERVATION_FUNCTION(audit)
         const Value now = time_now(findings);
         for (const std::span<Statement> checks : {data_checks(), schema_checks()})
             for (Statement &check : checks)
-                check.stream(call, {int8(settings.first_hold_id()), now, string(call.schema)},
-                             [&](const Rows &rows, uint64 i) {
-                                 findings.put({string(rows.string(i, 1)), string(rows.string(i, 2)),
-                                               string(rows.string(i, 3))});
-                             });
+                check.stream(
+                    call, {int8(settings.first_hold_id()), now, string(call.schema)}, [&](const Rows &rows, uint64 i) {
+                        findings.put({string(rows.string(i, 1)), string(rows.string(i, 2)), string(rows.string(i, 3))});
+                    });
         check_clocks(call, findings);
     });
     return Datum{0};

@@ -7,6 +7,7 @@
 #include "pg/clock.hpp"
 #include "pg/settings.hpp"
 
+// clang-format off
 // The rule of acquire: every occupying hold is in the way but one that is overdue with no payment in flight.
 // past is the parameter with the latest deadline of an overdue hold.
 #define RESERVATION_RECLAIMABLE(held, past)                                                                     \
@@ -14,11 +15,13 @@
 #define RESERVATION_IN_THE_WAY(past)                                                                            \
     "state OPERATOR(pg_catalog.=) ANY ('{held,pending_review,confirmed}'::pg_catalog.text[])"                   \
     " AND NOT (" RESERVATION_RECLAIMABLE("'held'", past) ")"
+// clang-format on
 
 namespace reservation {
 
 namespace {
 
+// clang-format off
 // One row for each gap; one with NULL if there is none; none if there is no such room.
 constinit Statement gaps_of_room{
     SPI_OK_SELECT, {INT8OID, TSTZRANGEOID, TIMESTAMPTZOID},
@@ -44,6 +47,7 @@ constinit Statement units_of_item{
     " FROM {schema}.stock_hold AS h WHERE h.item_id OPERATOR(pg_catalog.=) $1"
     " AND " RESERVATION_RECLAIMABLE("$3", "$2") "), 0))::pg_catalog.int4"
     " FROM {schema}.inventory AS i WHERE i.item_id OPERATOR(pg_catalog.=) $1"};
+// clang-format on
 
 Value latest_overdue_deadline() { return instant(read_clock() - settings.expiry_grace()); }
 
@@ -96,8 +100,8 @@ RESERVATION_FUNCTION(stock_availability)
     const int64 item_id = required_int8(fcinfo, 0, "item_id");
     PG_RETURN_INT32(with_spi([&] {
         const Call call = call_of(fcinfo);
-        const Rows units = units_of_item.read(
-            call, {int8(item_id), latest_overdue_deadline(), string(name_of(State::held))});
+        const Rows units =
+            units_of_item.read(call, {int8(item_id), latest_overdue_deadline(), string(name_of(State::held))});
         if (units.empty())
             raise_no_such_resource(call, kItem, item_id);
         return units.int4(0, 1);

@@ -49,14 +49,14 @@ RESERVATION_FUNCTION(hold_reap)
             result.reason = MemoryContextStrdup(caller, result.reason);
         return result;
     });
-    const Datum values[] = {Int32GetDatum(counts.examined),       Int32GetDatum(counts.released),
-                            Int32GetDatum(counts.skipped),        Int32GetDatum(counts.pending_review),
-                            Int32GetDatum(counts.failed),         Int32GetDatum(counts.busy),
-                            BoolGetDatum(counts.halted),
-                            counts.reason == nullptr ? Datum{0} : CStringGetTextDatum(counts.reason)};
+    const Datum values[] = {
+        Int32GetDatum(counts.examined), Int32GetDatum(counts.released),
+        Int32GetDatum(counts.skipped),  Int32GetDatum(counts.pending_review),
+        Int32GetDatum(counts.failed),   Int32GetDatum(counts.busy),
+        BoolGetDatum(counts.halted),    counts.reason == nullptr ? Datum{0} : CStringGetTextDatum(counts.reason)};
     const bool nulls[] = {false, false, false, false, false, false, false, counts.reason == nullptr};
-    return HeapTupleGetDatum(
-        heap_form_tuple(BlessTupleDesc(desc), const_cast<Datum *>(values), const_cast<bool *>(nulls)));
+    return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), const_cast<Datum *>(values),
+                                             const_cast<bool *>(nulls)));
 }
 
 }  // namespace reservation

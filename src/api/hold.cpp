@@ -7,10 +7,12 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement read_hold{
     SPI_OK_SELECT, {INT8OID, TEXTOID},
     "SELECT h FROM {schema}.hold AS h WHERE h.hold_id OPERATOR(pg_catalog.=) $1"
     " AND ($2 IS NULL OR h.holder OPERATOR(pg_catalog.=) $2)"};
+// clang-format on
 
 ChangeRequest request_for(Command command) { return {.command = command, .hold_ids = {}, .array = false}; }
 
@@ -52,8 +54,8 @@ Datum array_of(std::span<const Changed> results, Oid type, int length, bool by_v
     auto *elements = static_cast<Datum *>(palloc(sizeof(Datum) * (results.size() + 1)));
     for (std::size_t i = 0; i < results.size(); ++i)
         elements[i] = encode(results[i]);
-    return PointerGetDatum(
-        construct_array(elements, static_cast<int>(results.size()), type, length, by_value, alignment));
+    return PointerGetDatum(construct_array(elements, static_cast<int>(results.size()), type, length, by_value,
+                                           alignment));
 }
 
 // (hold_ids bigint[], holder text) returns text[]
@@ -114,8 +116,8 @@ RESERVATION_FUNCTION(hold_extend_all)
     ChangeRequest request = request_for(Command::extend);
     request.ttl = ttl_argument(fcinfo, 1);
     request.holder = optional_text(fcinfo, 2);
-    return array_of(change_all(fcinfo, request), TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL,
-                    TYPALIGN_DOUBLE, [](const Changed &result) { return TimestampTzGetDatum(result.expires_at); });
+    return array_of(change_all(fcinfo, request), TIMESTAMPTZOID, sizeof(TimestampTz), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE,
+                    [](const Changed &result) { return TimestampTzGetDatum(result.expires_at); });
 }
 
 // hold_begin_payment(hold_id bigint, reference text, version integer, holder text) returns integer: the version

@@ -11,6 +11,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement adjust{
     SPI_OK_UPDATE_RETURNING, {INT8OID, INT8OID},
     "UPDATE {schema}.inventory SET available = (available OPERATOR(pg_catalog.+) $2)::pg_catalog.int4,"
@@ -19,14 +20,12 @@ constinit Statement adjust{
 constinit Statement read_item{
     SPI_OK_SELECT, {INT8OID},
     "SELECT available, capacity FROM {schema}.inventory WHERE item_id OPERATOR(pg_catalog.=) $1"};
+// clang-format on
 
 }  // namespace
 
 // hold_next_id() returns bigint: the node's number above 42 bits of the sequence. No SQL, so no search path to guard.
-RESERVATION_FUNCTION(hold_next_id)
-{
-    return Int64GetDatum(next_hold_id(call_of(fcinfo)));
-}
+RESERVATION_FUNCTION(hold_next_id) { return Int64GetDatum(next_hold_id(call_of(fcinfo))); }
 
 // inventory_adjust(item_id bigint, delta integer, note text) returns integer: the units available afterwards
 RESERVATION_FUNCTION(inventory_adjust)

@@ -14,8 +14,8 @@ constexpr int32 kDefaultMaxRows = 10'000;
 TimestampTz unchanged_since(const Interval *older_than)
 {
     const TimestampTz now = read_clock();
-    const TimestampTz since = DatumGetTimestampTz(DirectFunctionCall2(
-        timestamptz_mi_interval, TimestampTzGetDatum(now), IntervalPGetDatum(older_than)));
+    const TimestampTz since = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(now),
+                                                                      IntervalPGetDatum(older_than)));
     if (TIMESTAMP_NOT_FINITE(since))
         raise_invalid_argument("older_than", "It must be finite.");
     if (since > now)

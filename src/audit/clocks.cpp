@@ -2,11 +2,14 @@
 // whole database is the same for all who work in it.
 #include "audit/check.hpp"
 
+// clang-format off
 #define RESERVATION_FIRST_OF(who) \
     "(SELECT s.value FROM own AS s WHERE " who " AND s.name OPERATOR(pg_catalog.=) v.name)"
+// clang-format on
 
 namespace reservation {
 
+// clang-format off
 // A setting of a role in this database is stronger than one of the role, this than one of the database, this than one
 // of all roles and databases, this than the server's.
 constinit Statement settings_of_roles{
@@ -36,6 +39,7 @@ constinit Statement settings_of_roles{
     " WHERE s.setrole OPERATOR(pg_catalog.=) r.oid AND s.name OPERATOR(pg_catalog.=) v.name)"
     " ORDER BY r.rolname, v.name",
     Reads::whole_tables};
+// clang-format on
 
 bool same_setting(const text *setting, const text *a, const text *b)
 {

@@ -1,13 +1,16 @@
 // What may be wrong with rows although no single row shows it, and with single rows that came in around the guards.
 #include "audit/check.hpp"
 
+// clang-format off
 #define RESERVATION_OCCUPYING(table) \
     table ".state OPERATOR(pg_catalog.=) ANY ('{held,pending_review,confirmed}'::pg_catalog.text[])"
+// clang-format on
 
 namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement checks[] = {
     RESERVATION_CHECK(
         "SELECT pg_catalog.format('item %s', i.item_id), 'counter does not agree with holds',"
@@ -84,6 +87,7 @@ constinit Statement checks[] = {
         " OR NOT pg_catalog.isfinite(pg_catalog.upper(h.during))"
         " OR pg_catalog.lower_inf(h.during) OR pg_catalog.upper_inf(h.during)"),
 };
+// clang-format on
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // under another name is as good. Only names that our statements use must be as they are.
 #include "audit/check.hpp"
 
+// clang-format off
 // A table of ours and one of its columns, by name.
 #define RESERVATION_TABLE(alias, name)                                                                          \
     " JOIN pg_catalog.pg_class AS " alias " ON " alias ".relnamespace OPERATOR(pg_catalog.=) n.oid"             \
@@ -21,11 +22,13 @@
     " AND " function ".prosrc OPERATOR(pg_catalog.=) ('reservation_' OPERATOR(pg_catalog.||) " function ".proname)" \
     " AND " function ".prolang OPERATOR(pg_catalog.=)"                                                          \
     " (SELECT l.oid FROM pg_catalog.pg_language AS l WHERE l.lanname OPERATOR(pg_catalog.=) 'c')"
+// clang-format on
 
 namespace reservation {
 
 namespace {
 
+// clang-format off
 // Bits of pg_trigger.tgtype: 1 row, 2 before, 4 insert, 8 delete, 16 update, 32 truncate.
 constinit Statement checks[] = {
     RESERVATION_CHECK(
@@ -134,6 +137,7 @@ constinit Statement checks[] = {
         " WHERE e.evtevent OPERATOR(pg_catalog.=) 'ddl_command_start' AND e.evttags IS NULL"
         " AND e.evtenabled OPERATOR(pg_catalog.=) 'A')"),
 };
+// clang-format on
 
 }  // namespace
 

@@ -21,8 +21,8 @@ constexpr Verdict kTable[kSituations][kCommands] = {
     {refuse_past_deadline, stands, cancels, refuse_past_deadline, refuse_past_deadline, clears_nothing, refuse_illegal,
      refuse_illegal},
     // late, in flight
-    {refuse_to_be_reviewed, stands, refuse_in_flight, refuse_past_deadline, refuse_past_deadline,
-     same_reference_clears, refuse_illegal, refuse_illegal},
+    {refuse_to_be_reviewed, stands, refuse_in_flight, refuse_past_deadline, refuse_past_deadline, same_reference_clears,
+     refuse_illegal, refuse_illegal},
     // overdue
     {refuse_past_deadline, releases, cancels, refuse_past_deadline, refuse_past_deadline, clears_nothing,
      refuse_illegal, refuse_illegal},

@@ -32,8 +32,8 @@ inline constexpr int kCommands = 8;
 struct Facts {
     State state;
     std::int64_t deadline;
-    bool in_flight;                  // has a payment reference
-    bool cancellable_when_confirmed; // the kind's policy: rooms yes, stock no
+    bool in_flight;                   // has a payment reference
+    bool cancellable_when_confirmed;  // the kind's policy: rooms yes, stock no
 };
 
 enum class Situation : std::uint8_t {
@@ -59,26 +59,26 @@ inline bool is_live(std::int64_t deadline, std::int64_t now) { return now < dead
 inline bool is_overdue(std::int64_t deadline, std::int64_t now, std::int64_t grace) { return deadline <= now - grace; }
 
 enum class Verdict : std::uint8_t {
-    stands,                  // the outcome is there already: answer, write nothing
+    stands,  // the outcome is there already: answer, write nothing
     confirms,
-    cancels,                 // gives the capacity back
-    releases,                // to expired; gives the capacity back
+    cancels,   // gives the capacity back
+    releases,  // to expired; gives the capacity back
     sends_to_review,
     extends,
     marks_payment,
-    same_reference_stands,   // else RV007
-    same_reference_clears,   // else RV007
-    clears_nothing,          // no payment in flight: answer the version
+    same_reference_stands,  // else RV007
+    same_reference_clears,  // else RV007
+    clears_nothing,         // no payment in flight: answer the version
     resolves_confirmed,
-    resolves_cancelled,      // gives the capacity back
-    refuse_expired,          // RV001 by state
-    refuse_past_deadline,    // RV001 by the clock, judged after the version
-    refuse_to_be_reviewed,   // the same, with the hint that a review follows
-    refuse_cancelled,        // RV002
-    refuse_confirmed,        // RV003
-    refuse_pending_review,   // RV004
-    refuse_in_flight,        // RV007
-    refuse_illegal,          // RV009
+    resolves_cancelled,     // gives the capacity back
+    refuse_expired,         // RV001 by state
+    refuse_past_deadline,   // RV001 by the clock, judged after the version
+    refuse_to_be_reviewed,  // the same, with the hint that a review follows
+    refuse_cancelled,       // RV002
+    refuse_confirmed,       // RV003
+    refuse_pending_review,  // RV004
+    refuse_in_flight,       // RV007
+    refuse_illegal,         // RV009
 };
 
 Verdict verdict(Command command, Situation situation);

@@ -147,8 +147,10 @@ HeapTuple guard_update(const TriggerData *data, const Kind &kind)
     const Facts before{*from, DatumGetTimestampTz(old.value(columns.expires_at)),
                        !old.is_null(columns.payment_reference), kind.cancellable_when_confirmed};
     const TimestampTz previous = DatumGetTimestampTz(old.value(columns.changed_at));
-    const TimestampTz now = time_of_decision(
-        row.is_null(columns.changed_at) ? previous : DatumGetTimestampTz(row.value(columns.changed_at)), previous);
+    const TimestampTz now =
+        time_of_decision(row.is_null(columns.changed_at) ? previous
+                                                         : DatumGetTimestampTz(row.value(columns.changed_at)),
+                         previous);
     const TimestampTz deadline = DatumGetTimestampTz(row.value(columns.expires_at));
     if (deadline != before.deadline &&
         (*from != State::held || *to != State::held || deadline < before.deadline || !is_live(before.deadline, now)))

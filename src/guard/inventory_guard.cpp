@@ -8,11 +8,13 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement occupied_units{
     SPI_OK_SELECT, {INT8OID},
     "SELECT COALESCE(pg_catalog.sum(quantity), 0)::pg_catalog.int8 FROM {schema}.stock_hold"
     " WHERE item_id OPERATOR(pg_catalog.=) $1"
     " AND state OPERATOR(pg_catalog.=) ANY ('{held,pending_review,confirmed}'::pg_catalog.text[])"};
+// clang-format on
 
 // The units of the item's holds, whatever the writer of inventory may read: as the owner of the table, like the
 // foreign keys of the server.
@@ -23,8 +25,7 @@ int64 units_held(FunctionCallInfo fcinfo, const TriggerData *data, int64 item_id
     GetUserIdAndSecContext(&user, &context);
     SetUserIdAndSecContext(data->tg_relation->rd_rel->relowner,
                            context | SECURITY_LOCAL_USERID_CHANGE | SECURITY_NOFORCE_RLS);
-    const int64 units =
-        with_spi([&] { return occupied_units.look(call_of(fcinfo), {int8(item_id)}).int8(0, 1); });
+    const int64 units = with_spi([&] { return occupied_units.look(call_of(fcinfo), {int8(item_id)}).int8(0, 1); });
     SetUserIdAndSecContext(user, context);
     return units;
 }

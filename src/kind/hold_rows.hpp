@@ -4,6 +4,7 @@
 // times with parameters only: a volatile function in a WHERE cannot use an index.
 #include "kind/kind.hpp"
 
+// clang-format off
 #define RESERVATION_HOLD_COLUMNS(resource, units)                                                              \
     "hold_id, " resource ", state, version, expires_at, created_at, changed_at, holder, payment_reference, " units
 
@@ -73,6 +74,7 @@
      " WHERE h.hold_id OPERATOR(pg_catalog.=) o.hold_id AND (h." resource " OPERATOR(pg_catalog.=) o." resource ") IS TRUE" \
      " RETURNING h.hold_id)"                                                                            \
      " SELECT pg_catalog.count(*), pg_catalog.array_agg(hold_id), (SELECT pg_catalog.max(since) FROM old) FROM gone"
+// clang-format on
 
 namespace reservation {
 
@@ -80,8 +82,8 @@ namespace reservation {
 Hold hold_from(const Kind &kind, const Rows &rows, uint64 row);
 
 // Writes new values into a hold if it still is what was seen. False if another writer was there first.
-bool write_hold(const Call &call, const Hold &seen, State state, TimestampTz expires_at,
-                const text *payment_reference, TimestampTz now);
+bool write_hold(const Call &call, const Hold &seen, State state, TimestampTz expires_at, const text *payment_reference,
+                TimestampTz now);
 
 // The first row, with texts of its own; the rows are freed, so that a call over thousands of holds keeps none.
 Hold take_hold(const Kind &kind, const Rows &rows);

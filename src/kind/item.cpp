@@ -10,6 +10,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement find{RESERVATION_FIND("stock_hold", "item_id", "quantity")};
 constinit Statement reread{RESERVATION_REREAD("stock_hold", "item_id", "quantity", "")};
 constinit Statement reread_if_free{RESERVATION_REREAD("stock_hold", "item_id", "quantity", " SKIP LOCKED")};
@@ -49,6 +50,7 @@ constinit Statement oldest_overdue{
     " WHERE item_id OPERATOR(pg_catalog.=) $1 AND state OPERATOR(pg_catalog.=) $4"
     " AND payment_reference IS NULL AND expires_at OPERATOR(pg_catalog.<=) $2"
     " ORDER BY expires_at, hold_id LIMIT $3"};
+// clang-format on
 
 // The hold and the counter agree only if both are written. A user's trigger can suppress a write without an error.
 void must_be_written(const Rows &rows, int64 item_id)
@@ -122,9 +124,9 @@ bool reclaimable(const Call &call, const Demand &demand, const Claim &, Timestam
     *holds = {};
     if (missing <= 0)
         return true;
-    const std::span<Hold> oldest = holds_from(
-        kItem, oldest_overdue.look(call, {int8(demand.resource_id), instant(now - settings.expiry_grace()),
-                                          int8(missing), string(name_of(State::held))}));
+    const std::span<Hold> oldest =
+        holds_from(kItem, oldest_overdue.look(call, {int8(demand.resource_id), instant(now - settings.expiry_grace()),
+                                                     int8(missing), string(name_of(State::held))}));
     int64 found = 0;
     std::size_t needed = 0;
     while (needed < oldest.size() && found < missing)

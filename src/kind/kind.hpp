@@ -27,9 +27,9 @@ struct Claim {
 struct Demand {
     const Kind *kind;
     int64 resource_id;
-    int64 units;                  // their sum, for a kind with quantities; cannot overflow
-    std::span<Claim *> claims;    // in the caller's order
-    bool taken;                   // the capacity is already ours
+    int64 units;                // their sum, for a kind with quantities; cannot overflow
+    std::span<Claim *> claims;  // in the caller's order
+    bool taken;                 // the capacity is already ours
 };
 
 // A hold as it was read. Texts live in the memory of the current SPI connection.
@@ -51,10 +51,10 @@ struct Hold {
 
 // Why a claim cannot be had.
 struct Shortage {
-    const Claim *claim;        // the first that does not fit
-    int64 own_hold;            // a hold of the same holder that is in the way, or 0
+    const Claim *claim;  // the first that does not fit
+    int64 own_hold;      // a hold of the same holder that is in the way, or 0
     State own_state;
-    int64 available;           // units that could be had, for a kind with quantities
+    int64 available;  // units that could be had, for a kind with quantities
 };
 
 // Statements that remove confirmed holds of a kind whose holds are never over, together with their share of the
@@ -75,11 +75,11 @@ enum class Patience : std::uint8_t { queue, wait, none };
 
 struct Kind {
     KindId id;
-    const char *name;              // in SQL: 'room', 'item'
+    const char *name;  // in SQL: 'room', 'item'
     const char *resource_table;
     const char *resource_column;
     const char *hold_table;
-    bool has_periods;              // a claim has a period, else a quantity
+    bool has_periods;  // a claim has a period, else a quantity
     bool cancellable_when_confirmed;
 
     // Takes the lock of the demand's resource, and its capacity in the same step where that is possible (then taken

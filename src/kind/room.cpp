@@ -8,6 +8,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement find{RESERVATION_FIND("slot_hold", "room_id", "NULL::pg_catalog.int4")};
 constinit Statement reread{RESERVATION_REREAD("slot_hold", "room_id", "NULL::pg_catalog.int4", "")};
 constinit Statement reread_if_free{RESERVATION_REREAD("slot_hold", "room_id", "NULL::pg_catalog.int4", " SKIP LOCKED")};
@@ -42,6 +43,7 @@ constinit Statement in_the_way{
     "SELECT " RESERVATION_HOLD_COLUMNS("room_id", "NULL::pg_catalog.int4") " FROM {schema}.slot_hold"
     " WHERE room_id OPERATOR(pg_catalog.=) $1 AND during OPERATOR(pg_catalog.&&) $2"
     " AND state OPERATOR(pg_catalog.=) ANY ('{held,pending_review,confirmed}'::pg_catalog.text[])"};
+// clang-format on
 
 Lock lock(const Call &call, int64 room_id, Patience patience)
 {
@@ -69,10 +71,7 @@ bool insert(const Call &call, const Demand &demand, const Claim &claim, int64 ho
                .processed() == 1;
 }
 
-bool same_holder(const text *a, const text *b)
-{
-    return a != nullptr && b != nullptr && bytes(a) == bytes(b);
-}
+bool same_holder(const text *a, const text *b) { return a != nullptr && b != nullptr && bytes(a) == bytes(b); }
 
 bool reclaimable(const Call &call, const Demand &demand, const Claim &claim, TimestampTz now, const text *holder,
                  std::span<Hold> *holds, Shortage *shortage)

@@ -6,6 +6,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement oldest{
     SPI_OK_SELECT, {TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, INT8OID},
     "SELECT " RESERVATION_HOLD_COLUMNS("item_id", "quantity") " FROM {schema}.stock_hold"
@@ -43,6 +44,7 @@ constinit Statement write_off{
     " capacity = (i.capacity OPERATOR(pg_catalog.-) u.units)::pg_catalog.int4"
     " FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS u (item_id, units)"
     " WHERE i.item_id OPERATOR(pg_catalog.=) u.item_id"};
+// clang-format on
 
 }  // namespace
 

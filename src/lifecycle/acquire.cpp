@@ -34,8 +34,8 @@ std::span<Demand> demands_of(std::span<Claim> claims)
                            sorted[next]->resource_id == sorted[first]->resource_id;
              ++next)
             units += sorted[next]->quantity;
-        demands[count++] = {sorted[first]->kind, sorted[first]->resource_id, units,
-                            {sorted + first, next - first}, false};
+        demands[count++] = {
+            sorted[first]->kind, sorted[first]->resource_id, units, {sorted + first, next - first}, false};
     }
     return {demands, count};
 }

@@ -8,9 +8,9 @@ namespace reservation {
 
 struct AcquireRequest {
     std::span<Claim> claims;
-    int64 ttl;             // microseconds, checked
-    const text *holder;    // may be nullptr
-    bool optional;         // the try forms: say false when capacity is missing
+    int64 ttl;           // microseconds, checked
+    const text *holder;  // may be nullptr
+    bool optional;       // the try forms: say false when capacity is missing
     // For an idempotent request: the key, and the rest as the caller wrote it.
     const text *key;
     Datum claims_as_made;  // hold_claim[]

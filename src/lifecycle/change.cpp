@@ -83,8 +83,8 @@ Plan plan_for(const ChangeRequest &request, const Hold &hold, TimestampTz now)
         plan.payment_reference = request.reference, plan.outcome = Outcome::payment_begun;
         break;
     case Verdict::extends:
-        plan.expires_at = extended_deadline(hold.expires_at, now, request.ttl, hold.created_at,
-                                            settings.max_lifetime());
+        plan.expires_at =
+            extended_deadline(hold.expires_at, now, request.ttl, hold.created_at, settings.max_lifetime());
         plan.outcome = Outcome::extended;
         if (plan.expires_at == hold.expires_at)
             plan.verdict = Verdict::stands;
@@ -237,12 +237,12 @@ void change(const Call &call, const ChangeRequest &request, Changed *results)
     for (Target &target : present)
         decide(call, request, target, now);
 
-    std::sort(targets.begin(), targets.end(),
-              [](const Target &a, const Target &b) { return a.hold_id < b.hold_id; });
+    std::sort(targets.begin(), targets.end(), [](const Target &a, const Target &b) { return a.hold_id < b.hold_id; });
     for (std::size_t i = 0; i < request.hold_ids.size(); ++i)
-        results[i] = std::lower_bound(targets.begin(), targets.end(), request.hold_ids[i],
-                                      [](const Target &a, int64 id) { return a.hold_id < id; })
-                         ->result;
+        results[i] =
+            std::lower_bound(targets.begin(), targets.end(), request.hold_ids[i], [](const Target &a, int64 id) {
+                return a.hold_id < id;
+            })->result;
 }
 
 }  // namespace reservation

@@ -91,9 +91,10 @@ private:
         const int64 limit = left();
         if (limit == 0)
             return false;
-        const std::span<Hold> holds = holds_from(
-            kind, kind.sold->oldest->run(call_, {instant(request_.unchanged_since), instant(place.changed_at),
-                                                 int8(place.hold_id), int8(limit)}));
+        const std::span<Hold> holds =
+            holds_from(kind,
+                       kind.sold->oldest->run(call_, {instant(request_.unchanged_since), instant(place.changed_at),
+                                                      int8(place.hold_id), int8(limit)}));
         if (holds.empty())
             return false;
         place = {holds.back().changed_at, holds.back().hold_id};
@@ -116,9 +117,9 @@ private:
 
     void remove_sold(const Kind &kind, std::span<const Hold> holds)
     {
-        const Rows gone = kind.sold->remove->run(
-            call_, {numbers_of(holds, &Hold::hold_id), numbers_of(holds, &Hold::resource_id),
-                    instant(request_.unchanged_since)});
+        const Rows gone =
+            kind.sold->remove->run(call_, {numbers_of(holds, &Hold::hold_id), numbers_of(holds, &Hold::resource_id),
+                                           instant(request_.unchanged_since)});
         forget(kind, gone);
         bool none;
         const Value resources = datum(gone.value(0, 3, &none));

@@ -7,7 +7,7 @@ namespace reservation {
 struct PurgeRequest {
     TimestampTz unchanged_since;  // only what has not been changed after it
     int64 max_holds;
-    bool sold;                    // confirmed stock too
+    bool sold;  // confirmed stock too
 };
 
 // Deletes expired and cancelled holds, confirmed holds whose period is over, and sold stock if that is asked for, the

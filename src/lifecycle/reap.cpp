@@ -117,7 +117,8 @@ private:
         });
     }
 
-    // Locks, reads the clock, decides all, writes. The first resource of a run is waited for, since no lock is held then.
+    // Locks, reads the clock, decides all, writes. The first resource of a run is waited for, since no lock is held
+    // then.
     void decide(std::span<Candidate> batch, bool may_wait)
     {
         auto *locked = static_cast<Candidate *>(palloc(sizeof(Candidate) * batch.size()));

@@ -27,8 +27,7 @@ Words words_of(Verdict verdict)
     case Verdict::refuse_in_flight:
         return {kPaymentInFlight, "a payment of hold %lld is in flight%s",
                 "When the call is known to have failed, clear it with hold_fail_payment."};
-    default:
-        return {kIllegalTransition, "hold %lld is not under review%s", nullptr};
+    default: return {kIllegalTransition, "hold %lld is not under review%s", nullptr};
     }
 }
 

@@ -39,13 +39,13 @@ auto boundary(Fn &&fn) -> std::invoke_result_t<Fn &>
 }  // namespace reservation
 
 // Defines the SQL-callable function reservation_<name>; the block that follows is its body.
-#define RESERVATION_FUNCTION(name)                                                   \
-    static Datum name##_body(FunctionCallInfo fcinfo);                               \
-    extern "C" {                                                                     \
-    PG_FUNCTION_INFO_V1(reservation_##name);                                         \
-    PGDLLEXPORT Datum reservation_##name(PG_FUNCTION_ARGS)                           \
-    {                                                                                \
-        return reservation::boundary([fcinfo] { return name##_body(fcinfo); });      \
-    }                                                                                \
-    }                                                                                \
+#define RESERVATION_FUNCTION(name)                                              \
+    static Datum name##_body(FunctionCallInfo fcinfo);                          \
+    extern "C" {                                                                \
+    PG_FUNCTION_INFO_V1(reservation_##name);                                    \
+    PGDLLEXPORT Datum reservation_##name(PG_FUNCTION_ARGS)                      \
+    {                                                                           \
+        return reservation::boundary([fcinfo] { return name##_body(fcinfo); }); \
+    }                                                                           \
+    }                                                                           \
     static Datum name##_body([[maybe_unused]] FunctionCallInfo fcinfo)

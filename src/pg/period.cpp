@@ -26,8 +26,7 @@ const char *problem_of_period(Datum range)
     const Bounds bounds = bounds_of(range);
     if (bounds.empty)
         return "The period is empty.";
-    if (bounds.lower.infinite || bounds.upper.infinite ||
-        TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(bounds.lower.val)) ||
+    if (bounds.lower.infinite || bounds.upper.infinite || TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(bounds.lower.val)) ||
         TIMESTAMP_NOT_FINITE(DatumGetTimestampTz(bounds.upper.val)))
         return "The period must have two finite bounds.";
     if (!bounds.lower.inclusive || bounds.upper.inclusive)

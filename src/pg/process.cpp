@@ -27,8 +27,8 @@ bool reload_if_asked()
 
 bool nap(int64 ms, uint32 wait_event)
 {
-    const int woken = WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, static_cast<long>(ms),
-                                wait_event);
+    const int woken =
+        WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, static_cast<long>(ms), wait_event);
     if ((woken & WL_LATCH_SET) != 0)
         ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();

@@ -67,8 +67,7 @@ void define_settings()
                              &settings.accept_holds, true, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     DefineCustomEnumVariable("reservation.log_events", "Which outcomes are written to hold_event.",
                              "Reviews that a person ended and adjustments are always written.", &settings.log_events,
-                             static_cast<int>(LogEvents::cleanup), kLogEvents, PGC_SUSET, 0, nullptr, nullptr,
-                             nullptr);
+                             static_cast<int>(LogEvents::cleanup), kLogEvents, PGC_SUSET, 0, nullptr, nullptr, nullptr);
     DefineCustomBoolVariable("reservation.allow_drop",
                              "Whether the extension may be dropped while holds occupy capacity.", nullptr,
                              &settings.allow_drop, false, PGC_SUSET, 0, nullptr, nullptr, nullptr);

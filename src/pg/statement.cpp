@@ -22,8 +22,8 @@ char *in_schema(const char *text, const char *schema)
 Oid claim_array_type(const Call &call)
 {
     const Oid schema = get_namespace_oid(call.schema, false);
-    const Oid type = GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("hold_claim"),
-                                     ObjectIdGetDatum(schema));
+    const Oid type =
+        GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("hold_claim"), ObjectIdGetDatum(schema));
     return get_array_type(type);
 }
 
@@ -40,8 +40,8 @@ static void free_plan(void *plan) { (void)SPI_freeplan(static_cast<SPIPlanPtr>(p
 // again. None runs longer than its transaction.
 void free_with_transaction(SPIPlanPtr plan)
 {
-    auto *callback = static_cast<MemoryContextCallback *>(
-        MemoryContextAllocZero(TopTransactionContext, sizeof(MemoryContextCallback)));
+    auto *callback = static_cast<MemoryContextCallback *>(MemoryContextAllocZero(TopTransactionContext,
+                                                                                 sizeof(MemoryContextCallback)));
     callback->func = free_plan;
     callback->arg = plan;
     MemoryContextRegisterResetCallback(TopTransactionContext, callback);

@@ -39,7 +39,7 @@ class Rows {
 public:
     Rows(SPITupleTable *table, uint64 processed) : table_(table), processed_(processed) {}
 
-    uint64 processed() const { return processed_; }        // rows read, written or locked
+    uint64 processed() const { return processed_; }  // rows read, written or locked
     bool empty() const { return processed_ == 0; }
     Datum value(uint64 row, int column, bool *null) const  // columns count from 1
     {
@@ -101,8 +101,7 @@ enum class Reads : std::uint8_t { by_index, whole_tables };
 // has another name.
 class Statement {
 public:
-    constexpr Statement(int result, std::initializer_list<Oid> types, const char *text,
-                        Reads reads = Reads::by_index)
+    constexpr Statement(int result, std::initializer_list<Oid> types, const char *text, Reads reads = Reads::by_index)
         : text_(text), result_(result), reads_(reads), count_(static_cast<int>(types.size()))
     {
         int i = 0;

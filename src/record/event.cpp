@@ -8,6 +8,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement insert_event{
     SPI_OK_INSERT,
     {INT8OID, TEXTOID, INT8OID, TEXTOID, INT4OID, TEXTOID, TEXTOID, INT4OID, TIMESTAMPTZOID, TEXTOID, INT8OID, TEXTOID},
@@ -18,10 +19,10 @@ constinit Statement delete_events{
     SPI_OK_SELECT, {INT8ARRAYOID, TEXTOID},
     "WITH gone AS (DELETE FROM {schema}.hold_event WHERE hold_id OPERATOR(pg_catalog.=) ANY ($1)"
     " AND kind OPERATOR(pg_catalog.=) $2 RETURNING run_id) SELECT DISTINCT run_id FROM gone WHERE run_id IS NOT NULL"};
+// clang-format on
 
-constexpr std::array kOutcomeNames{"acquired",       "extended", "payment_begun", "payment_failed",
-                                   "confirmed",      "cancelled", "released",      "skipped",
-                                   "pending_review", "resolved", "failed",        "adjusted"};
+constexpr std::array kOutcomeNames{"acquired", "extended", "payment_begun",  "payment_failed", "confirmed", "cancelled",
+                                   "released", "skipped",  "pending_review", "resolved",       "failed",    "adjusted"};
 
 const char *name_of_outcome(Outcome outcome) { return kOutcomeNames[static_cast<std::size_t>(outcome)]; }
 
@@ -57,18 +58,17 @@ void log_acquired(const Call &call, const Claim &claim, int64 hold_id, Timestamp
 {
     if (!is_logged(Outcome::acquired))
         return;
-    insert_event.run(call, {int8(hold_id), string(claim.kind->name), int8(claim.resource_id),
-                            string(name_of_outcome(Outcome::acquired)), absent(), absent(),
-                            string(name_of(State::held)), units_or_none(claim.quantity), instant(at),
-                            string(calling_role()), absent(), absent()});
+    insert_event.run(call,
+                     {int8(hold_id), string(claim.kind->name), int8(claim.resource_id),
+                      string(name_of_outcome(Outcome::acquired)), absent(), absent(), string(name_of(State::held)),
+                      units_or_none(claim.quantity), instant(at), string(calling_role()), absent(), absent()});
 }
 
-void log_adjusted(const Call &call, const Kind &kind, int64 resource_id, int32 units, TimestampTz at,
-                  const text *note)
+void log_adjusted(const Call &call, const Kind &kind, int64 resource_id, int32 units, TimestampTz at, const text *note)
 {
-    insert_event.run(call, {absent(), string(kind.name), int8(resource_id),
-                            string(name_of_outcome(Outcome::adjusted)), absent(), absent(), absent(), int4(units),
-                            instant(at), string(calling_role()), absent(), string(note)});
+    insert_event.run(call, {absent(), string(kind.name), int8(resource_id), string(name_of_outcome(Outcome::adjusted)),
+                            absent(), absent(), absent(), int4(units), instant(at), string(calling_role()), absent(),
+                            string(note)});
 }
 
 std::span<const int64> forget_events(const Call &call, const Kind &kind, Datum hold_ids)

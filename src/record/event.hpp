@@ -31,8 +31,7 @@ void log_change(const Call &call, Outcome outcome, const Hold &seen, std::option
 void log_acquired(const Call &call, const Claim &claim, int64 hold_id, TimestampTz at);
 
 // An adjustment of the capacity of an item by units, which may be negative.
-void log_adjusted(const Call &call, const Kind &kind, int64 resource_id, int32 units, TimestampTz at,
-                  const text *note);
+void log_adjusted(const Call &call, const Kind &kind, int64 resource_id, int32 units, TimestampTz at, const text *note);
 
 // Removes the events of holds that are gone; ids is a bigint[]. Gives the runs that they belonged to.
 std::span<const int64> forget_events(const Call &call, const Kind &kind, Datum hold_ids);

@@ -8,6 +8,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement select_request{
     SPI_OK_SELECT, {TEXTOID, kHoldClaimArray, INTERVALOID, TEXTOID},
     "SELECT hold_ids, claims OPERATOR(pg_catalog.=) $2,"
@@ -35,18 +36,16 @@ constinit Statement dead_keys{
 constinit Statement delete_keys{
     SPI_OK_DELETE, {TEXTARRAYOID},
     "DELETE FROM {schema}.hold_request WHERE idempotency_key OPERATOR(pg_catalog.=) ANY ($1)"};
+// clang-format on
 
-Value ttl_of(const KeyedRequest &request)
-{
-    return request.ttl ? datum(IntervalPGetDatum(&*request.ttl)) : absent();
-}
+Value ttl_of(const KeyedRequest &request) { return request.ttl ? datum(IntervalPGetDatum(&*request.ttl)) : absent(); }
 
 }  // namespace
 
 bool find_request(const Call &call, const KeyedRequest &request, int64 *hold_ids)
 {
-    const Rows rows =
-        select_request.look(call, {string(request.key), datum(request.claims), ttl_of(request), string(request.holder)});
+    const Rows rows = select_request.look(call, {string(request.key), datum(request.claims), ttl_of(request),
+                                                 string(request.holder)});
     if (rows.empty())
         return false;
     static constexpr const char *kFields[] = {"claims", "ttl", "holder"};

@@ -6,6 +6,7 @@ namespace reservation {
 
 namespace {
 
+// clang-format off
 constinit Statement insert_run{
     SPI_OK_INSERT,
     {INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT4OID, INT4OID, INT4OID, INT4OID, INT4OID, INT4OID, BOOLOID, TEXTOID,
@@ -34,6 +35,7 @@ constinit Statement one_run{
     SPI_OK_SELECT, {INT4OID},
     "SELECT examined, released, skipped, pending_review, failed, busy, halted"
     " FROM {schema}.hold_reap($1, NULL::pg_catalog.float8, NULL::pg_catalog.float8, NULL::pg_catalog.int4)"};
+// clang-format on
 
 }  // namespace
 
@@ -58,9 +60,8 @@ void record_run(const Call &call, int64 run_id, TimestampTz started_at, Timestam
                 const RunCounts &counts)
 {
     insert_run.run(call, {int8(run_id), instant(started_at), instant(finished_at), int4(counts.examined),
-                          int4(counts.released), int4(counts.skipped), int4(counts.pending_review),
-                          int4(counts.failed), int4(counts.busy), boolean(counts.halted), string(counts.reason),
-                          string(calling_role())});
+                          int4(counts.released), int4(counts.skipped), int4(counts.pending_review), int4(counts.failed),
+                          int4(counts.busy), boolean(counts.halted), string(counts.reason), string(calling_role())});
 }
 
 std::optional<TimestampTz> end_of_last_run(const Call &call)

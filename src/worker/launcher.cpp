@@ -95,8 +95,7 @@ int64 attend(Served &database)
         start(database);
         database.next_try = steady_clock_ms() + pause();
     }
-    return database.reaper != nullptr ? kLongestPause
-                                      : std::max<int64>(database.next_try - steady_clock_ms(), 0);
+    return database.reaper != nullptr ? kLongestPause : std::max<int64>(database.next_try - steady_clock_ms(), 0);
 }
 
 extern "C" {
@@ -168,7 +167,10 @@ void register_launcher()
 
 extern "C" {
 PGDLLEXPORT void reservation_launcher_main(Datum);
-PGDLLEXPORT void reservation_launcher_main(Datum) { boundary([] { launch(); }); }
+PGDLLEXPORT void reservation_launcher_main(Datum)
+{
+    boundary([] { launch(); });
+}
 }
 
 }  // namespace reservation

@@ -19,11 +19,13 @@ constexpr int32 kBatch = 1000;
 constexpr int64 kShortestPause = 100;  // however many deadlines there are
 constexpr int64 kLongestNap = 1'000;   // between two looks whether the database is wanted
 
+// clang-format off
 constinit Statement find_home{
     SPI_OK_SELECT, {},
     "SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_extension AS e"
     " JOIN pg_catalog.pg_namespace AS n ON n.oid OPERATOR(pg_catalog.=) e.extnamespace"
     " WHERE e.extname OPERATOR(pg_catalog.=) 'reservation'"};
+// clang-format on
 
 // What a look at the holds led to.
 struct Outlook {
