@@ -61,19 +61,32 @@
      " CROSS JOIN (SELECT pg_catalog.count(*) AS under_review, pg_catalog.min(changed_at) AS oldest_review" \
      " FROM {schema}." table " WHERE state OPERATOR(pg_catalog.=) 'pending_review') AS r"
 
-// Deletes the first $2 holds of a state in the order of the time since when they are what they are, if that is from $4
-// to $3 and nothing of them has been changed since $1; only rows that are free. Gives their number, their ids, and how
-// far in that order it came.
-#define RESERVATION_PURGE(table, resource, state, since)                                                \
-    SPI_OK_SELECT, {TIMESTAMPTZOID, INT8OID, TIMESTAMPTZOID, TIMESTAMPTZOID},                          \
-     "WITH old AS MATERIALIZED (SELECT hold_id, " resource ", " since " AS since FROM {schema}." table  \
-     " WHERE state OPERATOR(pg_catalog.=) '" state "' AND " since " OPERATOR(pg_catalog.>=) $4"         \
-     " AND " since " OPERATOR(pg_catalog.<=) $3 AND changed_at OPERATOR(pg_catalog.<=) $1"              \
-     " ORDER BY " since " LIMIT $2 FOR UPDATE SKIP LOCKED),"                                            \
+// The first $5 holds of a state behind ($3, $4) in the order of the time since when they are what they are, if that is
+// not after $2 and nothing of them has been changed after $1; that time is the last column. An unlocked read.
+#define RESERVATION_OLD(table, resource, units, state, since)                                           \
+    SPI_OK_SELECT, {TIMESTAMPTZOID, TIMESTAMPTZOID, TIMESTAMPTZOID, INT8OID, INT8OID},                 \
+     "SELECT " RESERVATION_HOLD_COLUMNS(resource, units) ", " since " FROM {schema}." table             \
+     " WHERE state OPERATOR(pg_catalog.=) '" state "' AND " since " OPERATOR(pg_catalog.<=) $2"         \
+     " AND ROW(" since ", hold_id) OPERATOR(pg_catalog.>) ROW($3, $4)"                                  \
+     " AND changed_at OPERATOR(pg_catalog.<=) $1 ORDER BY " since ", hold_id LIMIT $5"
+
+// Deletes those of the holds $1 of the resources $2 that still are in state $3, unchanged since $4, and free. The
+// conditions beside the id are in a form that no index serves, as in RESERVATION_WRITE. The rest of the statement says
+// what is told of the rows gone.
+#define RESERVATION_REMOVE(table, resource, columns)                                                    \
+    SPI_OK_SELECT, {INT8ARRAYOID, INT8ARRAYOID, TEXTOID, TIMESTAMPTZOID},                              \
+     "WITH old AS MATERIALIZED (SELECT h.hold_id, h." resource                                          \
+     " FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2)) AS c (hold_id, resource_id)"      \
+     " JOIN {schema}." table " AS h ON h.hold_id OPERATOR(pg_catalog.=) c.hold_id"                      \
+     " AND (h." resource " OPERATOR(pg_catalog.=) c.resource_id) IS TRUE"                               \
+     " WHERE (h.state OPERATOR(pg_catalog.=) $3) IS TRUE AND (h.changed_at OPERATOR(pg_catalog.<=) $4) IS TRUE" \
+     " FOR UPDATE OF h SKIP LOCKED),"                                                                   \
      " gone AS (DELETE FROM {schema}." table " AS h USING old AS o"                                     \
      " WHERE h.hold_id OPERATOR(pg_catalog.=) o.hold_id AND (h." resource " OPERATOR(pg_catalog.=) o." resource ") IS TRUE" \
-     " RETURNING h.hold_id)"                                                                            \
-     " SELECT pg_catalog.count(*), pg_catalog.array_agg(hold_id), (SELECT pg_catalog.max(since) FROM old) FROM gone"
+     " RETURNING " columns ")"
+#define RESERVATION_REMOVE_OVER(table, resource)                                                        \
+    RESERVATION_REMOVE(table, resource, "h.hold_id")                                                    \
+     " SELECT pg_catalog.count(*), pg_catalog.array_agg(hold_id) FROM gone"
 // clang-format on
 
 namespace reservation {

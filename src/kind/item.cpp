@@ -18,8 +18,9 @@ constinit Statement write{RESERVATION_WRITE("stock_hold", "item_id")};
 constinit Statement overdue{RESERVATION_OVERDUE("stock_hold", "item_id", "quantity")};
 constinit Statement next_deadline{RESERVATION_NEXT_DEADLINE("stock_hold")};
 constinit Statement status{RESERVATION_STATUS("stock_hold")};
-constinit Statement purge_expired{RESERVATION_PURGE("stock_hold", "item_id", "expired", "changed_at")};
-constinit Statement purge_cancelled{RESERVATION_PURGE("stock_hold", "item_id", "cancelled", "changed_at")};
+constinit Statement old_expired{RESERVATION_OLD("stock_hold", "item_id", "quantity", "expired", "changed_at")};
+constinit Statement old_cancelled{RESERVATION_OLD("stock_hold", "item_id", "quantity", "cancelled", "changed_at")};
+constinit Statement remove_over{RESERVATION_REMOVE_OVER("stock_hold", "item_id")};
 
 constinit Statement decrement{
     SPI_OK_UPDATE, {INT8OID, INT8OID},
@@ -174,9 +175,10 @@ constinit const Kind kItem{
     .overdue = &overdue,
     .next_deadline = &next_deadline,
     .status = &status,
-    .purge_expired = &purge_expired,
-    .purge_cancelled = &purge_cancelled,
-    .purge_past = nullptr,
+    .old_expired = &old_expired,
+    .old_cancelled = &old_cancelled,
+    .old_past = nullptr,
+    .remove = &remove_over,
     .sold = &kSoldStock,
 };
 

@@ -60,9 +60,9 @@ struct Shortage {
 // Statements that remove confirmed holds of a kind whose holds are never over, together with their share of the
 // capacity. Several parameters are a bigint[] each, of equal length where they go together.
 struct Sold {
-    Statement *oldest;     // time, place (changed_at, hold_id), limit: holds that are unchanged since, behind the place
+    Statement *oldest;     // what may be purged, as in Kind
     Statement *lock_free;  // resources: locks those that are free; a row for each, in order
-    Statement *remove;     // hold ids, their resources, time: number, ids, arrays of resources and units, their length
+    Statement *remove;     // as in Kind; also arrays of resources and units, their length
     Statement *give_back;  // resources, units
     Statement *write_off;  // resources, units
 };
@@ -108,10 +108,12 @@ struct Kind {
     Statement *overdue;
     Statement *next_deadline;
     Statement *status;
-    Statement *purge_expired;
-    Statement *purge_cancelled;
-    Statement *purge_past;  // confirmed and over; nullptr for a kind without periods
-    const Sold *sold;       // nullptr for a kind with periods
+    // What may be purged: time unchanged since, time, place (time, hold_id), limit.
+    Statement *old_expired;
+    Statement *old_cancelled;
+    Statement *old_past;  // confirmed and over; nullptr for a kind without periods
+    Statement *remove;    // hold ids, their resources, state, time unchanged since: number, ids
+    const Sold *sold;     // nullptr for a kind with periods
 };
 
 extern const Kind kRoom;

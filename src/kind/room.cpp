@@ -20,9 +20,10 @@ constinit Statement status{RESERVATION_STATUS("slot_hold")};
 // As in the index slot_hold_closed.
 #define SINCE                                                                                          \
     "(CASE WHEN state OPERATOR(pg_catalog.=) 'confirmed' THEN pg_catalog.upper(during) ELSE changed_at END)"
-constinit Statement purge_expired{RESERVATION_PURGE("slot_hold", "room_id", "expired", SINCE)};
-constinit Statement purge_cancelled{RESERVATION_PURGE("slot_hold", "room_id", "cancelled", SINCE)};
-constinit Statement purge_past{RESERVATION_PURGE("slot_hold", "room_id", "confirmed", SINCE)};
+constinit Statement old_expired{RESERVATION_OLD("slot_hold", "room_id", "NULL::pg_catalog.int4", "expired", SINCE)};
+constinit Statement old_cancelled{RESERVATION_OLD("slot_hold", "room_id", "NULL::pg_catalog.int4", "cancelled", SINCE)};
+constinit Statement old_past{RESERVATION_OLD("slot_hold", "room_id", "NULL::pg_catalog.int4", "confirmed", SINCE)};
+constinit Statement remove_over{RESERVATION_REMOVE_OVER("slot_hold", "room_id")};
 
 constinit Statement lock_row{
     SPI_OK_SELECT, {INT8OID},
@@ -128,9 +129,10 @@ constinit const Kind kRoom{
     .overdue = &overdue,
     .next_deadline = &next_deadline,
     .status = &status,
-    .purge_expired = &purge_expired,
-    .purge_cancelled = &purge_cancelled,
-    .purge_past = &purge_past,
+    .old_expired = &old_expired,
+    .old_cancelled = &old_cancelled,
+    .old_past = &old_past,
+    .remove = &remove_over,
     .sold = nullptr,
 };
 

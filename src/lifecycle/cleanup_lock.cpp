@@ -5,12 +5,7 @@
 
 namespace reservation {
 
-namespace {
-
-// Whoever has locked or written a row has a transaction id.
 bool has_locked_nothing() { return !TransactionIdIsValid(GetTopTransactionIdIfAny()); }
-
-}  // namespace
 
 bool lock_for_cleanup(const Call &call, const Kind &kind, int64 resource_id, bool may_wait)
 {

@@ -15,6 +15,7 @@ namespace reservation {
 namespace {
 
 constexpr int64 kMostPerBatch = 10'000;
+constexpr int kSince = 11;  // the column behind those of a hold
 
 // A hold that is over takes part in no decision any more, so its row lock is all that removing it needs; a busy
 // resource neither holds a purge up nor waits for one. Sold stock still counts: its item is locked first.
@@ -32,75 +33,95 @@ public:
     int64 go()
     {
         // Two at a time could each take the other's part of a request for still there.
-        wait_in_queue(Queue::purge, 0);
-        now_ = read_clock();
+        if (!join_queue(Queue::purge, 0)) {
+            if (!has_locked_nothing())
+                return 0;
+            wait_in_queue(Queue::purge, 0);
+        }
+        const TimestampTz unchanged = request_.unchanged_since;
+        const TimestampTz now = read_clock();
         // Sold stock first: waiting for an item is only allowed while nothing is locked.
         for (const Kind *kind : kinds())
             if (request_.sold && kind->sold != nullptr)
-                purge_sold(*kind);
-        for (const Kind *kind : kinds())
-            for (Statement *statement : {kind->purge_expired, kind->purge_cancelled, kind->purge_past})
-                if (statement != nullptr)
-                    purge_over(*kind, *statement);
+                purge_all({*kind, *kind->sold->oldest, State::confirmed, unchanged}, &Purge::remove_sold);
+        for (const Kind *kind : kinds()) {
+            purge_all({*kind, *kind->old_expired, State::expired, unchanged}, &Purge::remove_over);
+            purge_all({*kind, *kind->old_cancelled, State::cancelled, unchanged}, &Purge::remove_over);
+            if (kind->old_past != nullptr)
+                purge_all({*kind, *kind->old_past, State::confirmed, now}, &Purge::remove_over);
+        }
         with_spi([&] { purge_runs(); });
         return purged_;
     }
 
 private:
-    int64 left() const { return std::min(request_.max_holds - purged_, kMostPerBatch); }
-
-    void purge_over(const Kind &kind, Statement &statement)
-    {
-        TimestampTz from = DT_NOBEGIN;
-        while (with_spi([&] { return purge_over_batch(kind, statement, from); })) {
-        }
-    }
-
-    // The oldest from a time on, which moves with them: what this transaction deleted still stands in the index. True
-    // if there may be more.
-    bool purge_over_batch(const Kind &kind, Statement &statement, TimestampTz &from)
-    {
-        const int64 limit = left();
-        if (limit == 0)
-            return false;
-        const Rows gone =
-            statement.run(call_, {instant(request_.unchanged_since), int8(limit), instant(now_), instant(from)});
-        forget(kind, gone);
-        if (gone.int8(0, 1) < limit)
-            return false;
-        from = gone.instant(0, 3);
-        return true;
-    }
-
-    struct Place {
-        TimestampTz changed_at = DT_NOBEGIN;
+    // Holds in the order of the time since when they are what they are, and how far it came.
+    struct Sweep {
+        const Kind &kind;
+        Statement &old;
+        State state;
+        TimestampTz until;
+        TimestampTz since = DT_NOBEGIN;
         int64 hold_id = PG_INT64_MIN;
+        bool first = true;
     };
+    using Remove = void (Purge::*)(const Sweep &, std::span<Hold>);
 
-    void purge_sold(const Kind &kind)
+    void purge_all(Sweep sweep, Remove remove)
     {
-        Place place;
-        for (bool first = true; with_spi([&] { return purge_sold_batch(kind, place, first); }); first = false) {
+        while (with_spi([&] { return purge_batch(sweep, remove); })) {
         }
     }
 
-    // The oldest behind a place, which moves behind them. Of the items, the first is waited for as in a cleanup run;
-    // the others are taken only if they are free.
-    bool purge_sold_batch(const Kind &kind, Place &place, bool first)
+    // The next holds, read without a lock and removed by id and resource. True if there may be more.
+    bool purge_batch(Sweep &sweep, Remove remove)
     {
-        const int64 limit = left();
+        const int64 limit = std::min(request_.max_holds - purged_, kMostPerBatch);
         if (limit == 0)
             return false;
-        const std::span<Hold> holds =
-            holds_from(kind,
-                       kind.sold->oldest->run(call_, {instant(request_.unchanged_since), instant(place.changed_at),
-                                                      int8(place.hold_id), int8(limit)}));
+        const Rows rows = sweep.old.run(call_, {instant(request_.unchanged_since), instant(sweep.until),
+                                                instant(sweep.since), int8(sweep.hold_id), int8(limit)});
+        const std::span<Hold> holds = holds_from(sweep.kind, rows);
         if (holds.empty())
             return false;
-        place = {holds.back().changed_at, holds.back().hold_id};
-        (void)lock_for_cleanup(call_, kind, holds.front().resource_id, first);
-        remove_sold(kind, of_free_resources(kind, holds));
+        sweep.since = rows.instant(rows.processed() - 1, kSince);
+        sweep.hold_id = holds.back().hold_id;
+        (this->*remove)(sweep, holds);
+        sweep.first = false;
         return static_cast<int64>(holds.size()) == limit;
+    }
+
+    Rows remove(Statement &statement, State state, std::span<const Hold> holds)
+    {
+        Rows gone = statement.run(call_, {numbers_of(holds, &Hold::hold_id), numbers_of(holds, &Hold::resource_id),
+                                          string(name_of(state)), instant(request_.unchanged_since)});
+        forget(*holds.front().kind, gone);
+        return gone;
+    }
+
+    void remove_over(const Sweep &sweep, std::span<Hold> holds)
+    {
+        (void)remove(*sweep.kind.remove, sweep.state, holds);
+    }
+
+    // Of the items, the first is waited for as in a cleanup run; the others are taken only if they are free.
+    void remove_sold(const Sweep &sweep, std::span<Hold> holds)
+    {
+        const Sold &sold = *sweep.kind.sold;
+        (void)lock_for_cleanup(call_, sweep.kind, holds.front().resource_id, sweep.first);
+        const std::span<const Hold> free = of_free_resources(sweep.kind, holds);
+        if (free.empty())
+            return;
+        const Rows gone = remove(*sold.remove, sweep.state, free);
+        bool none;
+        const Value resources = datum(gone.value(0, 3, &none));
+        const Value units = datum(gone.value(0, 4, &none));
+        if (none)
+            return;
+        const auto count = static_cast<uint64>(gone.int8(0, 5));
+        for (Statement *statement : {sold.give_back, sold.write_off})
+            if (statement->run(call_, {resources, units}).processed() != count)
+                elog(ERROR, "a write that lowers the capacity of sold stock was suppressed");
     }
 
     std::span<const Hold> of_free_resources(const Kind &kind, std::span<Hold> holds)
@@ -113,23 +134,6 @@ private:
             return !std::binary_search(ids, ids + locked.processed(), hold.resource_id);
         });
         return holds.first(static_cast<std::size_t>(end - holds.begin()));
-    }
-
-    void remove_sold(const Kind &kind, std::span<const Hold> holds)
-    {
-        const Rows gone =
-            kind.sold->remove->run(call_, {numbers_of(holds, &Hold::hold_id), numbers_of(holds, &Hold::resource_id),
-                                           instant(request_.unchanged_since)});
-        forget(kind, gone);
-        bool none;
-        const Value resources = datum(gone.value(0, 3, &none));
-        const Value units = datum(gone.value(0, 4, &none));
-        if (none)
-            return;
-        const auto count = static_cast<uint64>(gone.int8(0, 5));
-        for (Statement *statement : {kind.sold->give_back, kind.sold->write_off})
-            if (statement->run(call_, {resources, units}).processed() != count)
-                elog(ERROR, "a write that lowers the capacity of sold stock was suppressed");
     }
 
     static Value numbers_of(std::span<const Hold> holds, int64 Hold::*number)
@@ -171,7 +175,6 @@ private:
 
     const Call &call_;
     const PurgeRequest &request_;
-    TimestampTz now_ = 0;
     int64 purged_ = 0;
     HTAB *runs_;
 };

@@ -12,7 +12,8 @@ struct PurgeRequest {
 
 // Deletes expired and cancelled holds, confirmed holds whose period is over, and sold stock if that is asked for, the
 // oldest first; with their events, requests and empty runs. Passes over rows that others have locked. One purge runs
-// at a time: the next waits for it. Gives the number of holds.
+// at a time: the next waits for it, or finds nothing if its transaction has something locked. Gives the number of
+// holds.
 int64 purge(const Call &call, const PurgeRequest &request);
 
 }  // namespace reservation

@@ -29,7 +29,10 @@ LockAcquireResult acquire(Queue queue, uint64 id, bool dont_wait)
 
 }  // namespace
 
-bool join_queue(Queue queue, uint64 id) { return has_enough() || acquire(queue, id, true) != LOCKACQUIRE_NOT_AVAIL; }
+bool join_queue(Queue queue, uint64 id)
+{
+    return (queue == Queue::item && has_enough()) || acquire(queue, id, true) != LOCKACQUIRE_NOT_AVAIL;
+}
 
 void wait_in_queue(Queue queue, uint64 id) { (void)acquire(queue, id, false); }
 

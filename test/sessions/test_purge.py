@@ -97,6 +97,24 @@ def test_in_a_transaction_that_holds_a_lock_it_waits_for_nothing(db, connect, sy
     other.run("COMMIT")
 
 
+@pytest.mark.parametrize("sold", ["false", "true"])
+def test_two_purges_that_have_something_locked_do_not_wait_for_each_other(db, connect, system, sold):
+    system("reservation.reaper_lock_wait", "'20s'")
+    sold_item(db, 1, 0, 1)
+    closed_stock(db, 1, 1, "confirmed")
+    item(db, 2, 5)
+    closed_stock(db, 2, 2)
+    other = connect()
+    other.run("BEGIN")
+    assert other.one(f"SELECT hold_purge('1 hour', NULL, {sold})") == 1 + (sold == "true")
+    db.run("BEGIN; SELECT FROM inventory WHERE item_id = 2 FOR UPDATE")
+    waiting = other.start("SELECT FROM inventory WHERE item_id = 2 FOR UPDATE")
+    assert db.one(f"SELECT hold_purge('1 hour', NULL, {sold})") == 0  # it cannot have its turn, which other has
+    db.run("COMMIT")
+    assert done(waiting).ok
+    other.run("COMMIT")
+
+
 def test_the_last_of_two_purges_takes_the_key(db, connect):
     """Each of them alone would take the hold of the other for still there."""
     rooms(db, 1)
