@@ -124,3 +124,88 @@ def test_functions_answer_nothing_about_another_holder(parties):
         assert value(session, f"SELECT hold_try_acquire(room_claim({room}, '{MORNING}'), NULL, 'stranger')") is None
     assert rows(session, "SELECT DISTINCT (hold_get(id, 'SECRET holder')).holder FROM unnest(%s::bigint[]) id",
                 list(holds.values())) == [("SECRET holder",)]
+
+
+# What a DBA may add to a hold table so that a hold of the victim violates it when somebody else reclaims it: how it is
+# made, its SQLSTATE, and what the server would say about the row.
+ON_UPDATE = """CREATE FUNCTION theirs_{table}() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN {body}; RETURN NEW; END$$;
+    CREATE TRIGGER a {when} UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION theirs_{table}()"""
+VIOLATED = {
+    "check": ("23514", "ALTER TABLE {table} ADD CHECK (state <> 'expired') NOT VALID"),
+    "not null": ("23502", "ALTER TABLE {table} ADD COLUMN desk text NOT NULL DEFAULT 'front'; " +
+                 ON_UPDATE.format(table="{table}", when="BEFORE", body="NEW.desk := NULL")),
+    "foreign key": ("23503", """
+        CREATE TABLE people_{table} (name text, state text, PRIMARY KEY (name, state));
+        INSERT INTO people_{table} SELECT DISTINCT holder, 'held' FROM {table};
+        ALTER TABLE {table} ADD FOREIGN KEY (holder, state) REFERENCES people_{table} NOT VALID"""),
+    "unique": ("23505", "CREATE UNIQUE INDEX ON {table} (holder) WHERE state = 'expired'"),
+    "exclusion": ("23P01", "ALTER TABLE {table} ADD EXCLUDE USING gist (holder WITH =) WHERE (state = 'expired')"),
+    "check of a trigger's table": ("23514", "CREATE TABLE archive_{table} (line text CHECK (line = '')); " + ON_UPDATE.format(
+        table="{table}", when="AFTER", body="INSERT INTO public.archive_{table} VALUES (NEW.holder)")),
+    "check option of a trigger's view": ("44000", """
+        CREATE TABLE archive_{table} (line text);
+        CREATE VIEW empty_{table} AS SELECT * FROM archive_{table} WHERE line = '' WITH CHECK OPTION; """ + ON_UPDATE.format(
+        table="{table}", when="AFTER", body="INSERT INTO public.empty_{table} VALUES (NEW.holder)")),
+}
+
+
+@pytest.fixture
+def overdue(cluster, make_role, database, connection):
+    """The victim's overdue holds of room 1 and item 1, a stranger's session, and calls of each that release one."""
+    stranger = make_role()
+    for _, signature in member_functions(connection):
+        connection.execute(f"GRANT EXECUTE ON ROUTINE {signature} TO {stranger}")
+    connection.execute("INSERT INTO room VALUES (1, 'Blue'); INSERT INTO inventory VALUES (1, 5)")
+    # One that has expired already, for those constraints that compare two rows.
+    connection.execute("""
+        INSERT INTO slot_hold (room_id, during, state, expires_at, holder) VALUES (1, '[2001-01-01, 2001-01-02)', 'expired', '2001-01-01', 'SECRET');
+        INSERT INTO stock_hold (item_id, quantity, state, expires_at, holder) VALUES (1, 1, 'expired', '2001-01-01', 'SECRET')""")
+    holds = [value(connection, f"SELECT hold_acquire({claim}, '1 millisecond', 'SECRET')")
+             for claim in (f"room_claim(1, '{MORNING}')", "stock_claim(1, 5)")]
+    connection.execute("SELECT pg_sleep(0.002)")
+    calls = []
+    for hold, claim in zip(holds, (f"room_claim(1, '{MORNING}')", "stock_claim(1, 2)")):
+        calls += [f"SELECT hold_acquire({claim})", f"SELECT hold_try_acquire({claim}, NULL, NULL, 'key')",
+                  f"SELECT hold_acquire_all(ARRAY[{claim}], '1 hour', 'stranger')",
+                  f"SELECT hold_try_acquire_all(ARRAY[{claim}])", f"SELECT hold_try_confirm({hold})"]
+    with cluster.connect(database, user=stranger) as session:
+        yield holds, calls, session
+
+
+@pytest.mark.parametrize("kind", VIOLATED)
+def test_constraints_of_others(cluster, connection, overdue, kind):
+    """The row that violates a DBA's constraint is another holder's: the log has it, and who may read it anyway."""
+    holds, calls, session = overdue
+    state, statements = VIOLATED[kind]
+    for table in ("slot_hold", "stock_hold"):
+        connection.execute(statements.format(table=table))
+    for call in calls:
+        logged = len(cluster.log())
+        diagnostics = error(session, call)
+        assert diagnostics.sqlstate == state, (call, told(diagnostics))
+        assert SECRET not in told(diagnostics), (call, told(diagnostics))
+        assert not any(str(hold) in told(diagnostics).replace(call, "") for hold in holds), (call, told(diagnostics))
+        assert SECRET in cluster.log()[logged:], call
+        assert SECRET in error(connection, call).message_detail, call
+
+
+def test_purge_of_what_others_refer_to(connection, overdue):
+    (hold, _), _, session = overdue
+    connection.execute("SELECT hold_cancel(%s)", (hold,))
+    connection.execute("CREATE TABLE theirs (hold_id bigint REFERENCES slot_hold)")
+    connection.execute("INSERT INTO theirs VALUES (%s)", (hold,))
+    for one, shown in ((session, False), (connection, True)):
+        diagnostics = error(one, "SELECT hold_purge('1 microsecond')")
+        assert diagnostics.sqlstate == "23503" and (str(hold) in told(diagnostics)) == shown
+
+
+def test_what_a_trigger_of_others_says_arrives(connection, overdue):
+    """It was written for whoever calls."""
+    _, calls, session = overdue
+    for table in ("slot_hold", "stock_hold"):
+        connection.execute(ON_UPDATE.format(table=table, when="BEFORE", body="""
+            RAISE EXCEPTION 'the desk is closed' USING DETAIL = 'It opens at eight.', HINT = 'Come back.', ERRCODE = 'ZZ001'"""))
+    for call in calls:
+        diagnostics = error(session, call)
+        assert (diagnostics.sqlstate, diagnostics.message_primary, diagnostics.message_detail, diagnostics.message_hint) == \
+            ("ZZ001", "the desk is closed", "It opens at eight.", "Come back.")
