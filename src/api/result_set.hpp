@@ -7,7 +7,7 @@ namespace reservation {
 class ResultSet {
 public:
     // flags as for InitMaterializedSRF.
-    ResultSet(FunctionCallInfo fcinfo, bits32 flags)
+    ResultSet(FunctionCallInfo fcinfo, uint32 flags)
     {
         InitMaterializedSRF(fcinfo, flags);
         info_ = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);

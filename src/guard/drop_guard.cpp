@@ -67,6 +67,6 @@ void install_drop_guard()
 
 // reservation_load() as an event trigger on ddl_command_start: being called is enough, it loads the library and so
 // the hook.
-RESERVATION_FUNCTION(load) { return PointerGetDatum(nullptr); }
+RESERVATION_FUNCTION(load) { return Datum{0}; }
 
 }  // namespace reservation

@@ -199,7 +199,7 @@ RESERVATION_FUNCTION(hold_truncate_guard)
         ereport(ERROR, (errcode(kIllegalTransition),
                         errmsg("cannot truncate \"%s\": it has holds that occupy capacity",
                                RelationGetRelationName(data->tg_relation))));
-    return PointerGetDatum(nullptr);
+    return Datum{0};
 }
 
 }  // namespace reservation

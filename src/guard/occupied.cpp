@@ -26,7 +26,7 @@ bool has_promises(Relation holds, const Kind &kind)
     const TimestampTz now = read_clock();
 
     const Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-    TableScanDesc scan = table_beginscan(holds, snapshot, 0, nullptr);
+    TableScanDesc scan = begin_scan(holds, snapshot);
     TupleTableSlot *slot = table_slot_create(holds, nullptr);
     bool found = false;
     while (!found && table_scan_getnextslot(scan, ForwardScanDirection, slot)) {

@@ -19,4 +19,13 @@ inline uint32 named_wait_event([[maybe_unused]] const char *name)
 #endif
 }
 
+inline TableScanDesc begin_scan(Relation relation, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000  // 19 lets the caller add flags
+    return table_beginscan(relation, snapshot, 0, nullptr, 0);
+#else
+    return table_beginscan(relation, snapshot, 0, nullptr);
+#endif
+}
+
 }  // namespace reservation

@@ -55,8 +55,10 @@ extern "C" {
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/typcache.h"
 #include "utils/varlena.h"
+#include "utils/wait_event.h"
 }
 #undef printf  // port.h turns these into pg_* macros, which breaks the standard headers
 #undef sprintf
