@@ -8,5 +8,5 @@ INSERT INTO inventory VALUES (1, 3), (2, 100);
 \echo
 \echo '  SELECT hold_acquire(room_claim(1, ''[2027-01-01 10:00, 2027-01-01 11:00)''));'
 \echo '  SELECT hold_acquire(stock_claim(1, 2), ''30 seconds'', ''ann'');'
-\echo '  SELECT * FROM hold;'
+\echo '  SELECT hold_id, kind, state, expires_at, holder FROM hold;'
 \echo
