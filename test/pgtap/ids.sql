@@ -69,7 +69,7 @@ SELECT waits_for(0) \gexec
 SELECT is(sqlstate_of('SELECT hold_acquire(stock_claim(1, 1))'), '2200H', 'for no node');
 
 SELECT is((SELECT (min_value, max_value, cycle, increment_by, cache_size)::text FROM pg_sequences
-           WHERE sequencename = 'hold_id_seq'), '(4294967296,4398046511103,f,1,1)', 'the sequence has 42 bits');
+           WHERE schemaname = 'public' AND sequencename = 'hold_id_seq'), '(4294967296,4398046511103,f,1,1)', 'the sequence has 42 bits');
 SELECT is((SELECT count(*) FROM (SELECT hold_id FROM hold GROUP BY hold_id HAVING count(*) > 1) AS twice), 0::bigint,
           'no id was given twice');
 

@@ -96,8 +96,8 @@ SELECT is((SELECT state FROM hold_get(:room)), 'expired', 'what has expired stay
 
 -- Every way not to tell a time.
 CREATE FUNCTION clock.raises() RETURNS timestamptz LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no signal''; END';
-CREATE FUNCTION clock.null() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz';
-CREATE FUNCTION clock.infinite() RETURNS timestamptz LANGUAGE sql AS $$SELECT timestamptz 'infinity'$$;
+CREATE FUNCTION clock.null() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::pg_catalog.timestamptz';
+CREATE FUNCTION clock.infinite() RETURNS timestamptz LANGUAGE sql AS $$SELECT pg_catalog.timestamptz 'infinity'$$;
 CREATE FUNCTION clock.text() RETURNS text LANGUAGE sql AS 'SELECT now()::text';
 CREATE FUNCTION clock.zoned(zone text) RETURNS timestamptz LANGUAGE sql AS 'SELECT now()';
 CREATE FUNCTION clock.several() RETURNS SETOF timestamptz LANGUAGE sql AS 'SELECT now()';

@@ -6,7 +6,7 @@ SELECT plan(35);
 
 CREATE SCHEMA clock;
 CREATE FUNCTION clock.now() RETURNS timestamptz
-LANGUAGE sql STABLE AS $$SELECT current_setting('clock.now')::timestamptz$$;
+LANGUAGE sql STABLE SET search_path = pg_catalog AS $$SELECT current_setting('clock.now')::timestamptz$$;
 SET clock.now = '2027-01-01 00:00+00';
 SET reservation.time_source = 'clock.now';
 SET reservation.max_lifetime = '400d';
