@@ -63,9 +63,9 @@ format-check:
 ENVIRONMENT := $(patsubst test/environment/test_%.py,%,$(sort $(wildcard test/environment/test_*.py)))
 .PHONY: test-environment $(ENVIRONMENT:%=test-%) test-pg-upgrade test-sanitize
 test-environment:
-	@test/harness/enter environment test/harness/suites environment
+	@test/harness/enter environment test/harness/suites environment pooled
 $(ENVIRONMENT:%=test-%):
-	@test/harness/enter environment test/harness/suites $(@:test-%=environment/%)
+	@test/harness/enter environment test/harness/suites $(@:test-%=environment/%) $(if $(filter test-pooler,$@),pooled)
 test-pg-upgrade:
 	@test/harness/pg-upgrade
 test-sanitize:

@@ -1,15 +1,21 @@
-"""PgBouncer in transaction mode before a cluster."""
+"""PgBouncer in transaction mode before a cluster.
+
+usage: pooler.py SERVERS COMMAND...   runs the command with its directory in POOLER, and POOLER_PREPARES set if it
+                                      keeps the prepared statements of its clients
+"""
 import contextlib
 import itertools
+import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import psycopg
 
-from server import directory_for
+from server import Cluster, directory_for
 
 PROGRAM = "/usr/sbin/pgbouncer"
 VERSION = tuple(map(int, re.search(r"(\d+)\.(\d+)", subprocess.check_output([PROGRAM, "--version"], text=True)).groups()))
@@ -24,7 +30,7 @@ class Pooler:
         settings = {
             "unix_socket_dir": self.directory, "listen_addr": "", "listen_port": 6432, "auth_type": "trust",
             "auth_file": self.directory / "users", "logfile": self.directory / "log", "pool_mode": "transaction",
-            "default_pool_size": servers, "min_pool_size": servers, "server_round_robin": 1, "max_client_conn": 500,
+            "default_pool_size": servers, "min_pool_size": min(servers, 3), "server_round_robin": 1, "max_client_conn": 500,
             "ignore_startup_parameters": "extra_float_digits",
             **({"max_prepared_statements": 500} if PREPARES else {}),
         }
@@ -64,3 +70,15 @@ def pooler(cluster, servers):
         yield started
     finally:
         started.stop()
+
+
+def main():
+    with pooler(Cluster(os.environ["PGHOST"]), int(sys.argv[1])) as started:
+        with started.connect("postgres"):
+            pass  # it listens now
+        environment = {**os.environ, "POOLER": str(started.directory), **({"POOLER_PREPARES": "yes"} if PREPARES else {})}
+        return subprocess.call(sys.argv[2:], env=environment)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -169,4 +169,5 @@ def main():
     print(f"{path}: the reaper runs after {followed} statements, {exempted} are exempt", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,17 @@
-# Runs pgTAP files, each on a database of its own, and counts assertions. Sourced by the suites pgtap and reaped.
+# Runs pgTAP files and counts assertions. Sourced by the suites pgtap, reaped, hostile and pooled.
 source test/harness/suite.bash
 
-# prove_file SUITE NAME FILE   counts the assertions of one file; shows the whole run if any is not plainly ok
+# prove_file SUITE NAME FILE   runs a file on a database of its own
 prove_file() {
-    local suite=$1 name=$2 file=$3 log=$WORK/$1_$2.tap status=0 good bad excused
-    with_database "${suite}_$name" pg_prove --verbose "$file" >"$log" 2>&1 || status=$?
+    count_assertions "$1" "$2" with_database "$1_$2" pg_prove --verbose "$3"
+}
+
+# count_assertions SUITE NAME COMMAND...   counts what the command says of one file; shows all of it if any is not
+# plainly ok
+count_assertions() {
+    local suite=$1 name=$2 log=$WORK/$1_$2.tap status=0 good bad excused
+    shift 2
+    "$@" >"$log" 2>&1 || status=$?
     good=$(grep -cE '^ok [0-9]+' "$log" || true)
     # Neither a skip nor a failure that is called to-do is a pass.
     excused=$(grep -ciE '^ok [0-9]+.*# *(skip|todo)' "$log" || true)

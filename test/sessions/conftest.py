@@ -2,8 +2,12 @@
 
 Every test begins with empty tables. A Session is one connection; `attempt` gives a refusal back as a value, `start`
 sends a statement that is expected to wait, and `race` runs jobs in sessions of their own from one signal.
+
+With POOLER set, sessions are clients of the pooler in that directory, and the tests that unpooled.py names are left out.
 """
 import contextlib
+import os
+import re
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,15 +16,15 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
+from unpooled import UNPOOLED
+
+POOLER = os.environ.get("POOLER")
+PREPARES = "POOLER_PREPARES" in os.environ
 PERIOD = "[2100-01-01 10:00+00, 2100-01-01 11:00+00)"
 PATIENCE = 20  # seconds until a test says that something which should happen did not
 
 TABLES = "room, slot_hold, inventory, stock_hold, hold_request, hold_event, hold_run"
-EMPTY = f"""
-    SET session_replication_role = replica;
-    TRUNCATE {TABLES} CASCADE;
-    RESET session_replication_role;
-"""
+EMPTY = f"SET LOCAL session_replication_role = replica; TRUNCATE {TABLES} CASCADE"  # one transaction
 # The promise of the extension, as queries that find whoever broke it.
 UNSOUND = {
     "capacity = available + occupying units": """
@@ -51,10 +55,20 @@ class Answer(NamedTuple):
         return self.code == "00000"
 
 
+# What would be true of one server session only, of whichever client's transaction it happens to serve.
+OF_A_SESSION = re.compile(r"(^|;)\s*(SET (?!LOCAL|TRANSACTION)|RESET |PREPARE (?!TRANSACTION)|LISTEN |LOAD )|pg_advisory_lock")
+WAITING = """SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0"""
+
+
 class Session:
-    def __init__(self):
-        self.connection = psycopg.connect("", autocommit=True)
-        self.pid = self.connection.info.backend_pid
+    def __init__(self, pooler=POOLER):
+        self.pooler = pooler
+        if pooler:
+            self.connection = psycopg.connect(host=pooler, port=6432, autocommit=True, prepare_threshold=None)
+            self.connection.prepared_max = 10000  # it would DEALLOCATE otherwise
+        else:
+            self.connection = psycopg.connect("", autocommit=True)
         self.warnings = []
         self.connection.add_notice_handler(self.notice)
 
@@ -62,8 +76,16 @@ class Session:
         if diagnostic.severity_nonlocalized == "WARNING":
             self.warnings.append(diagnostic.message_primary)
 
+    @property
+    def pid(self):
+        assert not self.pooler, "a client of the pooler has no process of its own"
+        return self.connection.info.backend_pid
+
     def run(self, sql, *parameters):
-        return self.connection.execute(sql, parameters or None)
+        if not self.pooler:
+            return self.connection.execute(sql, parameters or None)
+        assert not OF_A_SESSION.search(sql), f"only in a session of its own: {sql}"
+        return self.connection.execute(sql, parameters or None, prepare=PREPARES and ";" not in sql)
 
     def rows(self, sql, *parameters):
         return self.run(sql, *parameters).fetchall()
@@ -85,9 +107,10 @@ class Session:
 
     def start(self, sql, *parameters):
         """Sends the statement and returns once it waits for another session: a Future of its Answer."""
-        future = in_thread(self.attempt, sql, *parameters)
         with contextlib.closing(Session()) as watch:
-            watch.until("SELECT cardinality(pg_blocking_pids(%s)) > 0", self.pid, unless=future.done)
+            waiting = watch.one(WAITING)
+            future = in_thread(self.attempt, sql, *parameters)
+            watch.until(f"SELECT ({WAITING}) > %s", waiting, unless=future.done)
         return future
 
     def until(self, sql, *parameters, unless=lambda: False):
@@ -123,6 +146,16 @@ def in_thread(function, *arguments):
 def done(future):
     """The result of what was started."""
     return future.result(PATIENCE)
+
+
+def pytest_collection_modifyitems(items):
+    """Leaves out what unpooled.py names, where each name must be that of a test."""
+    if not POOLER:
+        return
+    for file in {item.path.name for item in items}:
+        names = UNPOOLED.get(file, {})
+        assert set(names) <= {item.originalname for item in items if item.path.name == file}, file
+    items[:] = [item for item in items if item.originalname not in UNPOOLED.get(item.path.name, {})]
 
 
 @pytest.fixture
@@ -165,23 +198,26 @@ def race(connect):
 
 
 @pytest.fixture
-def system(db, connect):
+def system(db):
     """system(name, value): sets it for the whole server until the test ends."""
     changed = []
+    with contextlib.closing(Session(pooler=None)) as admin:  # needs the library to be loaded by the same session
+        admin.run("LOAD 'reservation'")
 
-    def change(name, value):
-        db.run("LOAD 'reservation'")
-        changed.append(name)
-        db.run(f"ALTER SYSTEM SET {name} = {value}")
-        db.run("SELECT pg_reload_conf()")
-        fresh = connect()
-        fresh.run("LOAD 'reservation'")
-        fresh.until("SELECT current_setting(%s) = %s", name, str(value).strip("'"))
-    yield change
-    for name in changed:
-        db.run(f"ALTER SYSTEM RESET {name}")
-    if changed:
-        db.run("SELECT pg_reload_conf()")
+        def change(name, value):
+            changed.append(name)
+            admin.run(f"ALTER SYSTEM SET {name} = {value}")
+            admin.run("SELECT pg_reload_conf()")
+            with contextlib.closing(Session(pooler=None)) as fresh:
+                fresh.run("LOAD 'reservation'")
+                fresh.until("SELECT current_setting(%s) = %s", name, str(value).strip("'"))
+            if POOLER:  # its servers are told at the same moment
+                time.sleep(0.1)
+        yield change
+        for name in changed:
+            admin.run(f"ALTER SYSTEM RESET {name}")
+        if changed:
+            admin.run("SELECT pg_reload_conf()")
 
 
 def rooms(db, *ids):
