@@ -14,14 +14,16 @@ FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<info>[^`]*)$")
 HIDDEN = re.compile(r"^<!-- sql\s*$")
 ERROR = re.compile(r"^(ERROR|FATAL|PANIC):  ", re.MULTILINE)
 COMMENT = re.compile(r"--[^\n]*$")
+QUOTED = re.compile(r"'[^']*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/", re.DOTALL)
+COMMAND = re.compile(r"\\[^;:\s][^\n]*\n\s*\S")
 TIME_LIMIT = 240
 
 
 class Block:
     """SQL of the document, where it begins, and the output that it must have (None: any without an error)."""
 
-    def __init__(self, line, sql):
-        self.line, self.sql, self.output = line, sql, None
+    def __init__(self, line, sql, visible):
+        self.line, self.sql, self.output, self.visible = line, sql, None, visible
 
 
 def fenced(lines):
@@ -47,7 +49,7 @@ def blocks_of(lines):
     blocks, end_of_sql = [], None
     for info, line, text, after in fenced(lines):
         if info == "sql":
-            blocks.append(Block(line, text))
+            blocks.append(Block(line, text, visible="```" in lines[line - 2]))
             end_of_sql = after
         else:
             adjacent = end_of_sql is not None and not "".join(lines[end_of_sql:line - 2]).strip()
@@ -62,6 +64,11 @@ def is_complete(sql):
     last = [COMMENT.sub("", line).strip() for line in sql.splitlines()]
     last = ([line for line in last if line] or [""])[-1]
     return last.endswith(";") or "\\" in last
+
+
+def can_be_pasted(sql):
+    """Whether no text follows a psql command: a terminal pastes the block as one line, all of it the command's."""
+    return not COMMAND.search(QUOTED.sub("''", sql))
 
 
 def run(blocks):
@@ -86,6 +93,8 @@ def plain(text):
 def problem_of(block, output):
     if not is_complete(block.sql):
         return "its last statement has no end"
+    if block.visible and not can_be_pasted(block.sql):
+        return "a command of psql stands before its last line"
     if output is None:
         return "it did not end: an open quote, or a lost connection"
     if block.output is None:

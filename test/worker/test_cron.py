@@ -34,11 +34,11 @@ def succeeded(shop, name):
 
 def test_select_and_call(shop):
     """Two holds more than a batch, so that the procedure commits more than once."""
-    shop.run("CREATE ROLE sweeper LOGIN; GRANT USAGE ON SCHEMA cron TO sweeper;"
-             " GRANT EXECUTE ON FUNCTION hold_reap TO sweeper; GRANT EXECUTE ON PROCEDURE hold_reap_all TO sweeper")
-    with shop.cluster.connect("shop", "sweeper") as sweeper:
-        value(sweeper, f"SELECT cron.schedule('reap', '{SCHEDULE}', 'SELECT hold_reap()')")
-        value(sweeper, f"SELECT cron.schedule('reap all', '{SCHEDULE}', 'CALL hold_reap_all(10)')")
+    shop.run("CREATE ROLE reaper LOGIN; GRANT USAGE ON SCHEMA cron TO reaper;"
+             " GRANT EXECUTE ON FUNCTION hold_reap TO reaper; GRANT EXECUTE ON PROCEDURE hold_reap_all TO reaper")
+    with shop.cluster.connect("shop", "reaper") as reaper:
+        value(reaper, f"SELECT cron.schedule('reap', '{SCHEDULE}', 'SELECT hold_reap()')")
+        value(reaper, f"SELECT cron.schedule('reap all', '{SCHEDULE}', 'CALL hold_reap_all(10)')")
     shop.ask("SELECT count(hold_acquire(stock_claim(1, 1), '10 milliseconds')) FROM generate_series(1, 1022)")
     until(lambda: succeeded(shop, "reap")[0] > 0 and succeeded(shop, "reap all")[0] > 0, PATIENCE)
 
@@ -49,12 +49,12 @@ def test_select_and_call(shop):
     done, failed, message = succeeded(shop, "reap all")
     assert (done > 0, failed) == (True, 0)
     assert "CALL" in message
-    assert rows(shop.cluster.connect("shop"), "SELECT DISTINCT who FROM hold_run") == [("sweeper",)]
+    assert rows(shop.cluster.connect("shop"), "SELECT DISTINCT who FROM hold_run") == [("reaper",)]
     assert shop.ask("SELECT count(*) FROM hold_run WHERE NOT halted AND examined = 10") > 1
 
     for name in "reap", "reap all":
-        with shop.cluster.connect("shop", "sweeper") as sweeper:
-            assert value(sweeper, f"SELECT cron.unschedule('{name}')")
+        with shop.cluster.connect("shop", "reaper") as reaper:
+            assert value(reaper, f"SELECT cron.unschedule('{name}')")
 
 
 def test_a_schedule_of_seconds_where_there_is_none(shop):

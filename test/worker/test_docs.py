@@ -40,7 +40,7 @@ def test_the_settings_and_the_statements(make_cluster):
             else:
                 connection.execute(block)
         connection.execute("RESET ROLE")
-        assert rows(connection, "SELECT DISTINCT username FROM cron.job") == [("sweeper",)]
+        assert rows(connection, "SELECT DISTINCT username FROM cron.job") == [("reaper",)]
         assert value(connection, "SELECT count(*) FROM cron.job") == (2 if VERSION >= 17 else 1)
         if VERSION >= 17:
             until(lambda: value(connection, "SELECT count(*) FROM cron.job_run_details WHERE status = 'succeeded'"))
