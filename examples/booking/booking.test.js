@@ -56,6 +56,7 @@ test('two visitors race for one slot: one holds it, the other is told', async ()
   assert.match(await winner.textContent('#clock'), /^0:0[0-8]$/);
   await slot(loser, '14').click();
   await loser.waitForSelector('button.mine');
+  assert.equal(await slot(loser, '14').textContent(), 'yours');
   if (process.env.SCREENSHOT) await loser.screenshot({ path: process.env.SCREENSHOT });
   await winner.getByText('Confirm', { exact: true }).click();
   await winner.waitForSelector('#panel.done');
