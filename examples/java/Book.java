@@ -3,13 +3,12 @@ import java.sql.*;
 import java.util.*;
 
 class Book {
-    static final String HOUR = "[2030-01-01 10:00+00, 2030-01-01 11:00+00)";
+    static final String FREE_HOUR = "SELECT tstzrange(lower(gap), lower(gap) + '1h') FROM room_availability(?,"
+        + " '[2030-01-01, 2040-01-01)') AS gap WHERE upper(gap) - lower(gap) >= '1h' LIMIT 1";
     static final String ACQUIRE_ROOM = "SELECT hold_acquire(room_claim(?, ?), ?, ?, ?)";
     static final String ACQUIRE_UNITS = "SELECT hold_acquire(stock_claim(?, ?), ?, ?)";
 
-    interface Work {
-        void run(Connection connection, int attempt) throws SQLException;
-    }
+    interface Work { void run(Connection connection, int attempt) throws SQLException; }
 
     // One call; in auto-commit mode its own transaction. Types.OTHER leaves a text untyped, as the server wants it.
     static String call(Connection connection, String sql, Object... values) throws SQLException {
@@ -51,27 +50,28 @@ class Book {
     public static void main(String[] arguments) throws Exception {
         String url = System.getenv("JDBC_URL");
         try (Connection db = DriverManager.getConnection(url); Connection other = DriverManager.getConnection(url)) {
+            String hour = call(db, FREE_HOUR, 1);
             // The key makes the request safe to repeat when its answer got lost.
             String key = UUID.randomUUID().toString();
-            long hold = Long.parseLong(call(db, ACQUIRE_ROOM, 1, HOUR, "10 minutes", "ann", key));
+            long hold = Long.parseLong(call(db, ACQUIRE_ROOM, 1, hour, "10 minutes", "ann", key));
             System.out.println("ann holds room 1");
-            long again = Long.parseLong(call(db, ACQUIRE_ROOM, 1, HOUR, "10 minutes", "ann", key));
+            long again = Long.parseLong(call(db, ACQUIRE_ROOM, 1, hour, "10 minutes", "ann", key));
             System.out.println("the same key again: " + (again == hold ? "the same hold" : "another hold"));
-            System.out.println("ben wants the same hour: " + refusal(db, ACQUIRE_ROOM, 1, HOUR, null, "ben", null));
+            System.out.println("ben wants the same hour: " + refusal(db, ACQUIRE_ROOM, 1, hour, null, "ben", null));
 
             // Committed before the payment goes out: from now on nobody releases the hold.
             call(db, "SELECT hold_begin_payment(?, ?)", hold, "payment-1");
             System.out.println("ann has paid: " + call(db, "SELECT hold_confirm(?)", hold));
             System.out.println("a second confirm: " + call(db, "SELECT hold_confirm(?)", hold));
 
-            long late = Long.parseLong(call(db, ACQUIRE_UNITS, 1, 1, "50 milliseconds", "carol"));
+            long late = Long.parseLong(call(db, ACQUIRE_UNITS, 2, 1, "50 milliseconds", "carol"));
             Thread.sleep(100);
             System.out.println("carol waited too long: " + refusal(db, "SELECT hold_confirm(?)", late));
 
             int attempts = transaction(db, (connection, attempt) -> {
-                call(connection, "SELECT available FROM inventory WHERE item_id = ?", 1);
-                if (attempt == 1) call(other, ACQUIRE_UNITS, 1, 1, null, "somebody faster");
-                call(connection, ACQUIRE_UNITS, 1, 1, null, "dora");
+                call(connection, "SELECT stock_availability(?)", 2);
+                if (attempt == 1) call(other, ACQUIRE_UNITS, 2, 1, null, "somebody faster");
+                call(connection, ACQUIRE_UNITS, 2, 1, null, "dora");
             });
             System.out.println("dora lost a race and tried again: " + attempts + " attempts");
         }

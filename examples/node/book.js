@@ -29,9 +29,15 @@ async function transaction(work) {
   }
 }
 
-const hour = '[2030-01-01 10:00+00, 2030-01-01 11:00+00)';
+const freeHour = `
+  SELECT tstzrange(lower(gap), lower(gap) + '1h') FROM room_availability($1, '[2030-01-01, 2040-01-01)') AS gap
+  WHERE upper(gap) - lower(gap) >= '1h' LIMIT 1`;
 const acquireRoom = 'SELECT hold_acquire(room_claim($1, $2), $3, $4, $5)';
 const acquireUnits = 'SELECT hold_acquire(stock_claim($1, $2), $3, $4)';
+
+// A bigint such as the id of a hold is a string in `pg`, and so is the range. The columns of a hold come from
+// SELECT * FROM hold_get($1); SELECT hold_get($1) is one string.
+const hour = await call(freeHour, 1);
 
 // The key makes the request safe to repeat when its answer got lost.
 const key = randomUUID();
@@ -47,14 +53,14 @@ await call('SELECT hold_begin_payment($1, $2)', hold, 'payment-1');
 console.log(`ann has paid: ${await call('SELECT hold_confirm($1)', hold)}`);
 console.log(`a second confirm: ${await call('SELECT hold_confirm($1)', hold)}`);
 
-const short = await call(acquireUnits, 1, 1, '50 milliseconds', 'carol');
+const short = await call(acquireUnits, 2, 1, '50 milliseconds', 'carol');
 await sleep(100);
 console.log(`carol waited too long: ${await refusal(call('SELECT hold_confirm($1)', short))}`);
 
 const attempts = await transaction(async (client, attempt) => {
-  await client.query('SELECT available FROM inventory WHERE item_id = $1', [1]);
-  if (attempt === 1) await call(acquireUnits, 1, 1, null, 'somebody faster');
-  await client.query(acquireUnits, [1, 1, null, 'dora']);
+  await client.query('SELECT stock_availability($1)', [2]);
+  if (attempt === 1) await call(acquireUnits, 2, 1, null, 'somebody faster');
+  await client.query(acquireUnits, [2, 1, null, 'dora']);
 });
 console.log(`dora lost a race and tried again: ${attempts} attempts`);
 await pool.end();

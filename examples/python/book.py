@@ -4,7 +4,9 @@ import uuid
 
 import psycopg
 
-HOUR = "[2030-01-01 10:00+00, 2030-01-01 11:00+00)"
+FREE_HOUR = """
+    SELECT tstzrange(lower(gap), lower(gap) + '1h') FROM room_availability(%s, '[2030-01-01, 2040-01-01)') AS gap
+    WHERE upper(gap) - lower(gap) >= '1h' LIMIT 1"""
 ACQUIRE_ROOM = "SELECT hold_acquire(room_claim(%s, %s), %s, %s, %s)"
 ACQUIRE_UNITS = "SELECT hold_acquire(stock_claim(%s, %s), %s, %s)"
 
@@ -38,13 +40,15 @@ def transaction(connection, work):
 
 
 with psycopg.connect(autocommit=True) as db, psycopg.connect(autocommit=True) as other:
+    hour = call(db, FREE_HOUR, 1)
+
     # The key makes the request safe to repeat when its answer got lost.
     key = str(uuid.uuid4())
-    hold = call(db, ACQUIRE_ROOM, 1, HOUR, "10 minutes", "ann", key)
+    hold = call(db, ACQUIRE_ROOM, 1, hour, "10 minutes", "ann", key)
     print("ann holds room 1")
-    again = call(db, ACQUIRE_ROOM, 1, HOUR, "10 minutes", "ann", key)
+    again = call(db, ACQUIRE_ROOM, 1, hour, "10 minutes", "ann", key)
     print("the same key again:", "the same hold" if again == hold else "another hold")
-    print("ben wants the same hour:", refusal(db, ACQUIRE_ROOM, 1, HOUR, None, "ben", None))
+    print("ben wants the same hour:", refusal(db, ACQUIRE_ROOM, 1, hour, None, "ben", None))
 
     # Committed before the payment goes out: from now on nobody releases the hold, whatever becomes of the answer.
     call(db, "SELECT hold_begin_payment(%s, %s)", hold, "payment-1")
@@ -52,14 +56,14 @@ with psycopg.connect(autocommit=True) as db, psycopg.connect(autocommit=True) as
     print("ann has paid:", call(db, "SELECT hold_confirm(%s)", hold))
     print("a second confirm:", call(db, "SELECT hold_confirm(%s)", hold))
 
-    short = call(db, ACQUIRE_UNITS, 1, 1, "50 milliseconds", "carol")
+    short = call(db, ACQUIRE_UNITS, 2, 1, "50 milliseconds", "carol")
     time.sleep(0.1)
     print("carol waited too long:", refusal(db, "SELECT hold_confirm(%s)", short))
 
     def buy(connection, attempt):
-        connection.execute("SELECT available FROM inventory WHERE item_id = %s", (1,))
+        connection.execute("SELECT stock_availability(%s)", (2,))
         if attempt == 1:
-            call(other, ACQUIRE_UNITS, 1, 1, None, "somebody faster")
-        connection.execute(ACQUIRE_UNITS, (1, 1, None, "dora"))
+            call(other, ACQUIRE_UNITS, 2, 1, None, "somebody faster")
+        connection.execute(ACQUIRE_UNITS, (2, 1, None, "dora"))
 
     print(f"dora lost a race and tried again: {transaction(db, buy)} attempts")
