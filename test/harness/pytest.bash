@@ -1,6 +1,7 @@
 # Runs pytest files and counts their tests. Sourced by the suites sessions and environment.
 source test/harness/suite.bash
 export PYTHONDONTWRITEBYTECODE=1
+file_name=${1%%::*} one_case=${1#"${1%%::*}"} # FILE::CASE is one case
 
 # pytest_file FILE COMMAND...   runs pytest on a file below COMMAND, which may provide a database for it
 pytest_file() {
@@ -8,7 +9,7 @@ pytest_file() {
     shift
     name=$(basename "$file" .py)
     report=$WORK/$name.xml
-    "$@" /usr/bin/python3 -m pytest -q -p no:cacheprovider --tb=short "--junitxml=$report" "$file" || true
+    "$@" /usr/bin/python3 -m pytest -q -p no:cacheprovider --tb=short "--junitxml=$report" "$file$one_case" || true
     attribute() { sed -nE "s/.*<testsuite [^>]*\b$1=\"([0-9]+)\".*/\1/p" "$report"; }
     if [ -s "$report" ]; then
         bad=$(($(attribute failures) + $(attribute errors) + $(attribute skipped)))
