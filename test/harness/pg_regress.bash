@@ -5,6 +5,8 @@ source test/harness/suite.bash
 run_installcheck() {
     local half=$1 other=$2 names status=0 good
     names=$(files "$3" "$4" | sed -E 's|.*/||; s|\.[^.]*$||')
+    exec 4>"$WORK/pg_regress.lock"
+    flock 4 # both halves write results/ and regression.diffs
     make -s "PG_CONFIG=$PG_CONFIG" "$half=$(xargs <<<"$names")" "$other=" installcheck 2>&1 |
         tee "$WORK/$half.log" || status=$?
     [ "$status" -eq 0 ] || [ ! -s regression.diffs ] || cat regression.diffs

@@ -8,7 +8,7 @@ pytest_file() {
     local file=$1 name report bad
     shift
     name=$(basename "$file" .py)
-    report=$WORK/$name.xml
+    report=$PGHOST/$name.xml # the directory of this suite alone
     "$@" /usr/bin/python3 -m pytest -q -p no:cacheprovider --tb=short "--junitxml=$report" "$file$one_case" || true
     attribute() { sed -nE "s/.*<testsuite [^>]*\b$1=\"([0-9]+)\".*/\1/p" "$report"; }
     if [ -s "$report" ]; then

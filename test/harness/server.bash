@@ -9,12 +9,20 @@ server_wrap() { :; }
 server_findings() { :; }
 [ -z "${SANITIZE:-}" ] || source test/harness/sanitize.bash
 
+# Ends all that runs below $WORK, where nobody else's processes are: servers, and tests that were under way. It waits
+# until they are gone, or they would write on into what is being removed.
 clean_up() {
-    local pid
-    for pid in "$WORK"/*/data/postmaster.pid; do
-        [ ! -e "$pid" ] || pg_ctl stop -s -m immediate -D "${pid%/*}" || true
-    done
+    local turn pids signal
+    trap '' HUP INT TERM
     cd /
+    for turn in {1..100}; do
+        pids=$(find /proc/[0-9]* -maxdepth 1 -name cwd -lname "$WORK/*" 2>/dev/null | cut -d/ -f3) || true
+        [ -n "$pids" ] || break
+        for signal in $([ "$turn" -lt 50 ] && echo TERM QUIT || echo KILL); do # at QUIT a server stops at once
+            xargs kill -s "$signal" <<<"$pids" 2>/dev/null || true
+        done
+        sleep 0.1
+    done
     rm -rf "$WORK"
 }
 trap clean_up EXIT
@@ -55,7 +63,7 @@ cluster_start() {
     shift
     export PGHOST=$WORK/$name PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
     mkdir "$PGHOST"
-    quietly initdb initdb -D "$PGHOST/data" -U postgres -A trust -E UTF8 --no-locale --no-sync --no-instructions
+    quietly "$name.initdb" initdb -D "$PGHOST/data" -U postgres -A trust -E UTF8 --no-locale --no-sync --no-instructions
     {
         echo "listen_addresses = ''"
         echo "unix_socket_directories = '$PGHOST'"
@@ -66,7 +74,7 @@ cluster_start() {
         echo "log_line_prefix = '%m [%p] %q%a %d '"
         for setting in "$@"; do echo "$setting"; done
     } >>"$PGHOST/data/postgresql.conf"
-    quietly start pg_ctl start -s -w -D "$PGHOST/data" -l "$PGHOST/log"
+    quietly "$name.start" pg_ctl start -s -w -D "$PGHOST/data" -l "$PGHOST/log"
 }
 
 # cluster_remove NAME
