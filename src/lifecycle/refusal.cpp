@@ -12,11 +12,15 @@ struct Words {
     const char *hint;
 };
 
-Words words_of(Verdict verdict)
+Words words_of(Verdict verdict, const Hold &hold)
 {
     switch (verdict) {
     case Verdict::refuse_expired:
-    case Verdict::refuse_past_deadline: return {kHoldExpired, "hold %lld has expired%s", "Acquire again."};
+    case Verdict::refuse_past_deadline:
+        return {kHoldExpired, "hold %lld has expired%s",
+                hold.payment_reference == nullptr
+                    ? "Acquire again."
+                    : "Its payment is in flight: neither repeat it nor acquire again before its outcome is known."};
     case Verdict::refuse_to_be_reviewed:
         return {kHoldExpired, "hold %lld has expired%s",
                 "Its payment is in flight: cleanup will put it under review, and its capacity stays held until then."};
@@ -35,7 +39,7 @@ Words words_of(Verdict verdict)
 
 void raise_refusal(Verdict verdict, const Hold &hold, TimestampTz now, Position position)
 {
-    const Words words = words_of(verdict);
+    const Words words = words_of(verdict, hold);
     const bool past_deadline = words.sqlstate == kHoldExpired && hold.state == State::held;
     ereport(ERROR,
             (errcode(words.sqlstate),
