@@ -76,7 +76,8 @@ CREATE INDEX stock_hold_item ON @extschema@.stock_hold (item_id, state, expires_
 CREATE INDEX slot_hold_closed ON @extschema@.slot_hold (
         state,
         (CASE WHEN state OPERATOR(pg_catalog.=) 'confirmed' THEN pg_catalog.upper(during) ELSE changed_at END),
-        hold_id)
+        hold_id,
+        changed_at)
     WHERE state OPERATOR(pg_catalog.<>) 'held';
 CREATE INDEX stock_hold_closed ON @extschema@.stock_hold (state, changed_at, hold_id)
     WHERE state OPERATOR(pg_catalog.<>) 'held';

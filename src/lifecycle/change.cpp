@@ -30,7 +30,7 @@ bool belongs_to(const Hold &hold, const text *holder)
 }
 
 // The kinds, beginning with the one of the hold that was found last: most sessions deal with one kind, and looking into
-// the table of another costs a sixth of a confirm. An id is of one kind, so the order decides nothing.
+// the table of another costs a sixth of a confirm. An id is of one kind, and the audit tells of one that is not.
 const Kind *last_found = nullptr;
 
 std::array<const Kind *, kKinds> likely_first()

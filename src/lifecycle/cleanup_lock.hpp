@@ -5,7 +5,8 @@
 
 namespace reservation {
 
-// Whether the transaction has neither locked nor written a row: it has no transaction id then.
+// Whether the transaction has neither locked nor written a row: it has no transaction id then. (Locks of tables and
+// advisory locks do not show.)
 bool has_locked_nothing();
 
 // Takes the lock if it is free. Else, if it may wait and the transaction has nothing locked, waits for it at most

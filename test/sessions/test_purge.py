@@ -217,3 +217,29 @@ def test_among_customers(db, race):
     assert left(db) == [] and db.one("SELECT count(*) FROM hold_request") == 0
     assert db.one("SELECT bool_and(available = capacity) FROM inventory")
     assert db.one("SELECT sum(capacity) FROM inventory") == 4000 - 4 * 150 * 2
+
+
+def test_it_reads_nothing_that_stays(db):
+    """By plans that were made while the tables were small, as in a session that lives long."""
+    rooms(db, 1)
+    item(db, 1, 5000)
+    assert db.one("SELECT hold_purge('1 hour', 10, true)") == 0
+    db.run("INSERT INTO hold_run SELECT g, now() - interval '1 day', now() - interval '1 day', 1, 1, 0, 0, 0, 0, false, NULL, 'a' "
+           "FROM generate_series(1, 1000) g")
+    db.run("INSERT INTO hold_event (hold_id, kind, resource_id, run_id, outcome, at, who) SELECT g, 'room', 1, 1 + g % 1000, 'released', now(), 'a' "
+           "FROM generate_series(1, 2000) g")
+    for count, state, until, changed in ((1000, "confirmed", "now() - interval '2 days'", "now()"),
+                                         (1000, "expired", "now() - interval '2 days'", "now()"),
+                                         (1000, "confirmed", "now() + interval '9 days'", "now() - interval '2 days'")):
+        db.run(f"""INSERT INTO slot_hold (room_id, during, state, expires_at, created_at, changed_at)
+                   SELECT 1, tstzrange({until} - g * interval '1 minute', {until} - (g - 1) * interval '1 minute'), '{state}',
+                          {changed} + interval '1 hour', {changed}, {changed} FROM generate_series(1, {count}) g""")
+    db.run("INSERT INTO stock_hold (item_id, quantity, state, expires_at) SELECT 1, 1, 'expired', now() FROM generate_series(1, 1000)")
+    counters = "SELECT relname, seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables"
+    db.run("BEGIN")
+    before = dict(db.rows(counters))
+    assert db.one("SELECT hold_purge('1 hour', NULL, true)") == 0
+    read = {table: count - before[table] for table, count in db.rows(counters)}
+    db.run("COMMIT")
+    assert read["slot_hold"] + read["stock_hold"] < 10, read
+    assert read["hold_event"] <= 2 * 1000, read  # one for each run, by its index
