@@ -12,9 +12,8 @@ namespace reservation {
 
 // What one SQL call works in: the schema in which the called function lives now.
 struct Call {
-    const char *schema;    // its name
-    const char *quoted;    // the same as an SQL identifier
-    bool may_see_any_row;  // the role that calls has the privileges of the functions' owner
+    const char *schema;  // its name
+    const char *quoted;  // the same as an SQL identifier
 };
 
 // The schema of the function that is being called; follows ALTER SCHEMA … RENAME, caches nothing.
@@ -146,7 +145,7 @@ private:
 
     enum class Snapshot { own, latest, callers };
     Rows execute(const Call &call, std::initializer_list<Value> values, Snapshot snapshot, long limit);
-    int execute_plan(SPIPlanPtr plan, const Call &call, Arguments &arguments, bool read_only, long limit);
+    int execute_plan(SPIPlanPtr plan, Arguments &arguments, bool read_only, long limit);
     Portal open(const Call &call, std::initializer_list<Value> values);
     SPIPlanPtr plan_for(const Call &call);
 

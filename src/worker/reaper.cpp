@@ -53,13 +53,13 @@ Outlook outlook_by_deadlines(const Call &call)
 // One cleanup run, in the schema in which the extension is now.
 Outlook clean_up()
 {
-    const Rows home = find_home.run({"pg_catalog", "pg_catalog", true}, {});
+    const Rows home = find_home.run({"pg_catalog", "pg_catalog"}, {});
     if (home.empty())
         return {interval(), "the extension is not created in this database"};
     if (XactReadOnly)
         return {interval(), "transactions of this database are read-only"};
     const char *schema = text_to_cstring(home.string(0, 1));
-    const Call call{schema, quote_identifier(schema), true};
+    const Call call{schema, quote_identifier(schema)};
     const RunCounts counts = call_reap(call, kBatch);
     if (counts.halted)
         return {interval(), "the last run halted, see hold_run"};

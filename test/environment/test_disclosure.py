@@ -174,7 +174,7 @@ def overdue(cluster, make_role, database, connection):
 
 @pytest.mark.parametrize("kind", VIOLATED)
 def test_constraints_of_others(cluster, connection, overdue, kind):
-    """The row that violates a DBA's constraint is another holder's: the log has it, and who may read it anyway."""
+    """The row that violates a DBA's constraint is another holder's: the log has it."""
     holds, calls, session = overdue
     state, statements = VIOLATED[kind]
     for table in ("slot_hold", "stock_hold"):
@@ -186,7 +186,8 @@ def test_constraints_of_others(cluster, connection, overdue, kind):
         assert SECRET not in told(diagnostics), (call, told(diagnostics))
         assert not any(str(hold) in told(diagnostics).replace(call, "") for hold in holds), (call, told(diagnostics))
         assert SECRET in cluster.log()[logged:], call
-        assert SECRET in error(connection, call).message_detail, call
+        # Nor is it shown to the owner: who that is cannot be known where his ANALYZE runs a stranger's code.
+        assert SECRET not in told(error(connection, call)), call
 
 
 def test_purge_of_what_others_refer_to(connection, overdue):
@@ -194,18 +195,19 @@ def test_purge_of_what_others_refer_to(connection, overdue):
     connection.execute("SELECT hold_cancel(%s)", (hold,))
     connection.execute("CREATE TABLE theirs (hold_id bigint REFERENCES slot_hold)")
     connection.execute("INSERT INTO theirs VALUES (%s)", (hold,))
-    for one, shown in ((session, False), (connection, True)):
+    for one in session, connection:
         diagnostics = error(one, "SELECT hold_purge('1 microsecond')")
-        assert diagnostics.sqlstate == "23503" and (str(hold) in told(diagnostics)) == shown
+        assert diagnostics.sqlstate == "23503" and str(hold) not in told(diagnostics)
 
 
-def test_what_a_trigger_of_others_says_arrives(connection, overdue):
+@pytest.mark.parametrize("state", ["ZZ001", "23514"])
+def test_what_a_trigger_of_others_says_arrives(connection, overdue, state):
     """It was written for whoever calls."""
     _, calls, session = overdue
     for table in ("slot_hold", "stock_hold"):
-        connection.execute(ON_UPDATE.format(table=table, when="BEFORE", body="""
-            RAISE EXCEPTION 'the desk is closed' USING DETAIL = 'It opens at eight.', HINT = 'Come back.', ERRCODE = 'ZZ001'"""))
+        connection.execute(ON_UPDATE.format(table=table, when="BEFORE", body=f"""
+            RAISE EXCEPTION 'the desk is closed' USING DETAIL = 'It opens at eight.', HINT = 'Come back.', ERRCODE = '{state}'"""))
     for call in calls:
         diagnostics = error(session, call)
         assert (diagnostics.sqlstate, diagnostics.message_primary, diagnostics.message_detail, diagnostics.message_hint) == \
-            ("ZZ001", "the desk is closed", "It opens at eight.", "Come back.")
+            (state, "the desk is closed", "It opens at eight.", "Come back.")
