@@ -10,22 +10,23 @@ def pg_config(option):
     return subprocess.check_output([os.environ["PG_CONFIG"], option], text=True).strip()
 
 
-# A Statement as the preprocessor leaves it, in braces or parentheses: result, {types}, "text" "in" "parts".
-STATEMENT = re.compile(r'[{(]\s*\d+\s*,\s*\{([^{}]*)\}\s*,\s*((?:"(?:[^"\\]|\\.)*"\s*)+)')
+# A Statement as the preprocessor leaves it, in braces or parentheses: result, {types}, "text" "in" "parts", how it reads.
+STATEMENT = re.compile(r'[{(]\s*\d+\s*,\s*\{([^{}]*)\}\s*,\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(?:,\s*Reads::(\w+))?')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
-def declared():
-    """(text, parameter types) of every Statement in the source; a type is an OID, or the name of hold_claim[]'s constant."""
+def declared(reads=("by_index", "whole_tables")):
+    """(text, parameter types) of the Statements in the source; a type is an OID, or the name of hold_claim[]'s constant."""
     found = {}
     for file in sorted(pathlib.Path("src").glob("**/*.cpp")):
         if "Statement" not in file.read_text(encoding="utf-8"):
             continue
         code = subprocess.check_output(["g++", "-E", "-P", "-std=c++20", "-isystem", pg_config("--includedir-server"), "-Isrc",
                                         '-DRESERVATION_VERSION=""', file], text=True)
-        for types, literals in STATEMENT.findall(code):
+        for types, literals, how in STATEMENT.findall(code):
             text = "".join(LITERAL.findall(literals)).replace('\\"', '"')
-            found[text] = [type_.strip() for type_ in types.split(",") if type_.strip()]
+            if (how or "by_index") in reads:
+                found[text] = [type_.strip() for type_ in types.split(",") if type_.strip()]
     return found
 
 
