@@ -35,7 +35,7 @@ const Kind *last_found = nullptr;
 
 std::array<const Kind *, kKinds> likely_first()
 {
-    std::array<const Kind *, kKinds> order;
+    std::array<const Kind *, kKinds> order{};
     std::copy(kinds().begin(), kinds().end(), order.begin());
     if (const auto likely = std::find(order.begin(), order.end(), last_found); likely != order.end())
         std::swap(*order.begin(), *likely);
