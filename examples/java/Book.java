@@ -1,6 +1,7 @@
 // Books a room: hold, pay, confirm. Connects to JDBC_URL.
 import java.sql.*;
 import java.util.*;
+import java.util.function.Predicate;
 
 class Book {
     static final String FREE_HOUR = "SELECT tstzrange(lower(gap), lower(gap) + '1h') FROM room_availability(?,"
@@ -32,6 +33,15 @@ class Book {
         }
     }
 
+    // Committed before the payment goes out: from then on nobody releases the hold. A certain no gives it back. No answer
+    // is an exception of the provider: the hold waits in flight, and then for a person's review.
+    static String pay(Connection db, long hold, String reference, Predicate<String> provider) throws SQLException {
+        call(db, "SELECT hold_begin_payment(?, ?)", hold, reference);
+        if (provider.test(reference)) return call(db, "SELECT hold_confirm(?)", hold);
+        call(db, "SELECT hold_fail_payment(?, ?)", hold, reference);
+        return call(db, "SELECT hold_cancel(?)", hold);
+    }
+
     // Several statements in one transaction, repeated when it lost a race.
     static int transaction(Connection connection, Work work) throws SQLException {
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
@@ -59,10 +69,10 @@ class Book {
             System.out.println("the same key again: " + (again == hold ? "the same hold" : "another hold"));
             System.out.println("ben wants the same hour: " + refusal(db, ACQUIRE_ROOM, 1, hour, null, "ben", null));
 
-            // Committed before the payment goes out: from now on nobody releases the hold.
-            call(db, "SELECT hold_begin_payment(?, ?)", hold, "payment-1");
-            System.out.println("ann has paid: " + call(db, "SELECT hold_confirm(?)", hold));
+            System.out.println("ann has paid: " + pay(db, hold, "payment-1", reference -> true));
             System.out.println("a second confirm: " + call(db, "SELECT hold_confirm(?)", hold));
+            long unit = Long.parseLong(call(db, ACQUIRE_UNITS, 2, 1, null, "eli"));
+            System.out.println("eli's card is refused: " + pay(db, unit, "payment-2", reference -> false));
 
             long late = Long.parseLong(call(db, ACQUIRE_UNITS, 2, 1, "50 milliseconds", "carol"));
             Thread.sleep(100);

@@ -11,6 +11,15 @@ const call = async (sql, ...values) => Object.values((await pool.query(sql, valu
 // The SQLSTATE of a call that is refused.
 const refusal = (promise) => promise.then(() => 'not refused', (error) => error.code);
 
+// The payment goes out after a commit that says so: from then on nobody releases the hold. A certain no gives it back. If
+// no answer comes, the provider's time-out is thrown past the rest: the hold waits in flight, and then for a person's review.
+async function pay(hold, reference, provider) {
+  await call('SELECT hold_begin_payment($1, $2)', hold, reference);
+  if (await provider(reference)) return call('SELECT hold_confirm($1)', hold);
+  await call('SELECT hold_fail_payment($1, $2)', hold, reference);
+  return call('SELECT hold_cancel($1)', hold);
+}
+
 // Several statements in one transaction, repeated when it lost a race.
 async function transaction(work) {
   for (let attempt = 1; ; attempt++) {
@@ -47,11 +56,10 @@ const again = await call(acquireRoom, 1, hour, '10 minutes', 'ann', key);
 console.log(`the same key again: ${again === hold ? 'the same hold' : 'another hold'}`);
 console.log(`ben wants the same hour: ${await refusal(call(acquireRoom, 1, hour, null, 'ben', null))}`);
 
-// Committed before the payment goes out: from now on nobody releases the hold, whatever becomes of the answer.
-await call('SELECT hold_begin_payment($1, $2)', hold, 'payment-1');
-// … the payment provider is called here; had it failed: hold_fail_payment($1, 'payment-1') …
-console.log(`ann has paid: ${await call('SELECT hold_confirm($1)', hold)}`);
+console.log(`ann has paid: ${await pay(hold, 'payment-1', async () => true)}`);
 console.log(`a second confirm: ${await call('SELECT hold_confirm($1)', hold)}`);
+const unit = await call(acquireUnits, 2, 1, null, 'eli');
+console.log(`eli's card is refused: ${await pay(unit, 'payment-2', async () => false)}`);
 
 const short = await call(acquireUnits, 2, 1, '50 milliseconds', 'carol');
 await sleep(100);

@@ -18,12 +18,22 @@ def call(connection, sql, *values):
 
 
 def refusal(connection, sql, *values):
-    """The SQLSTATE of a call that is refused."""
+    """The SQLSTATE of a call that is refused; psycopg has no class of its own for RV..., they are DatabaseError."""
     try:
         call(connection, sql, *values)
     except psycopg.Error as error:
         return error.sqlstate
     return "not refused"
+
+
+def pay(connection, hold, reference, provider):
+    """Tells of the payment, and commits, before it goes out: from then on nobody releases the hold. A certain no gives
+    it back. No answer is an exception of the provider: the hold waits in flight, and then for a person's review."""
+    call(connection, "SELECT hold_begin_payment(%s, %s)", hold, reference)
+    if provider(reference):
+        return call(connection, "SELECT hold_confirm(%s)", hold)
+    call(connection, "SELECT hold_fail_payment(%s, %s)", hold, reference)
+    return call(connection, "SELECT hold_cancel(%s)", hold)
 
 
 def transaction(connection, work):
@@ -50,11 +60,10 @@ with psycopg.connect(autocommit=True) as db, psycopg.connect(autocommit=True) as
     print("the same key again:", "the same hold" if again == hold else "another hold")
     print("ben wants the same hour:", refusal(db, ACQUIRE_ROOM, 1, hour, None, "ben", None))
 
-    # Committed before the payment goes out: from now on nobody releases the hold, whatever becomes of the answer.
-    call(db, "SELECT hold_begin_payment(%s, %s)", hold, "payment-1")
-    # ... the payment provider is called here; had it failed: hold_fail_payment(%s, 'payment-1') ...
-    print("ann has paid:", call(db, "SELECT hold_confirm(%s)", hold))
+    print("ann has paid:", pay(db, hold, "payment-1", lambda reference: True))
     print("a second confirm:", call(db, "SELECT hold_confirm(%s)", hold))
+    unit = call(db, ACQUIRE_UNITS, 2, 1, None, "eli")
+    print("eli's card is refused:", pay(db, unit, "payment-2", lambda reference: False))
 
     short = call(db, ACQUIRE_UNITS, 2, 1, "50 milliseconds", "carol")
     time.sleep(0.1)
