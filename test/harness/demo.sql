@@ -1,88 +1,76 @@
--- The story that `make demo` tells. A statement that is refused does not end it.
-\set ON_ERROR_STOP 0
-\set QUIET 1
-\pset footer off
-\echo
-\echo '================================================================================'
-\echo ' 1. A room, and a pool of three interchangeable units'
-\echo '================================================================================'
-\echo
+-- ================================================================================
+--  1. A room, and a pool of three interchangeable units
+-- ================================================================================
 INSERT INTO room VALUES (1, 'Blue room');
 INSERT INTO inventory VALUES (1, 3);
 TABLE room;
 TABLE inventory;
-\echo '================================================================================'
-\echo ' 2. Two customers want the same room: Ann is first, Ben is refused'
-\echo '================================================================================'
-\echo
-\echo '-- Ann holds the room from ten to eleven; unless she confirms, for ten minutes.'
-SELECT hold_acquire(room_claim(1, '[2027-01-01 10:00, 2027-01-01 11:00)'),
+-- ================================================================================
+--  2. Two customers want the same room: Ann is first, Ben is refused
+-- ================================================================================
+-- Ann holds the room from ten to eleven; unless she confirms, for ten minutes.
+SELECT hold_acquire(room_claim(1, '[2030-07-04 10:00, 2030-07-04 11:00)'),
                     '10 minutes', 'ann') AS ann \gset
-\echo 'Ann has hold' :ann
-\echo
-\echo '-- Ben would like half past ten to half past eleven.'
-SELECT hold_acquire(room_claim(1, '[2027-01-01 10:30, 2027-01-01 11:30)'),
+\echo Ann has hold :ann
+
+-- Ben would like half past ten to half past eleven.
+SELECT hold_acquire(room_claim(1, '[2030-07-04 10:30, 2030-07-04 11:30)'),
                     '10 minutes', 'ben') AS ben \gset
 \echo SQLSTATE :SQLSTATE
-\echo
-\echo '-- An hour later is free: a period ends just before its upper bound.'
-SELECT hold_acquire(room_claim(1, '[2027-01-01 11:00, 2027-01-01 12:00)'),
+
+-- An hour later is free: a period ends just before its upper bound.
+SELECT hold_acquire(room_claim(1, '[2030-07-04 11:00, 2030-07-04 12:00)'),
                     '10 minutes', 'ben') AS ben \gset
-\echo 'Ben has hold' :ben
-\echo
-\echo '================================================================================'
-\echo ' 3. Ann pays, and her hold becomes a booking'
-\echo '================================================================================'
-\echo
+\echo Ben has hold :ben
+
+-- ================================================================================
+--  3. Ann pays, and her hold becomes a booking
+-- ================================================================================
 SELECT hold_confirm(:ann);
-\echo '-- Saying it again is safe: a client that lost the answer just asks once more.'
+-- Saying it again is safe: a client that lost the answer just asks once more.
 SELECT hold_confirm(:ann);
-\echo '================================================================================'
-\echo ' 4. Three units, and nobody can sell a fourth'
-\echo '================================================================================'
-\echo
+-- ================================================================================
+--  4. Three units, and nobody can sell a fourth
+-- ================================================================================
 SELECT hold_acquire(stock_claim(1, 2), '10 minutes', 'cleo') AS cleo \gset
 SELECT * FROM inventory;
-\echo '-- One is left. Dan wants two.'
+-- One is left. Dan wants two.
 SELECT hold_acquire(stock_claim(1, 2), '10 minutes', 'dan') AS dan \gset
 \echo SQLSTATE :SQLSTATE
-\echo
-\echo '================================================================================'
-\echo ' 5. Cleo changes her mind: her two units go back, and Dan gets his'
-\echo '================================================================================'
-\echo
+
+-- ================================================================================
+--  5. Cleo changes her mind: her two units go back, and Dan gets his
+-- ================================================================================
 SELECT hold_cancel(:cleo);
 SELECT hold_acquire(stock_claim(1, 2), '10 minutes', 'dan') AS dan \gset
 SELECT hold_confirm(:dan);
 SELECT * FROM inventory;
-\echo '================================================================================'
-\echo ' 6. A hold runs out, and the room goes to the next customer'
-\echo '================================================================================'
-\echo
-\echo '-- Eve holds the afternoon for one second, and does not confirm in time.'
-SELECT hold_acquire(room_claim(1, '[2027-01-01 14:00, 2027-01-01 15:00)'),
+-- ================================================================================
+--  6. A hold runs out, and the room goes to the next customer
+-- ================================================================================
+-- Eve holds the afternoon for one second, and does not confirm in time.
+SELECT hold_acquire(room_claim(1, '[2030-07-04 14:00, 2030-07-04 15:00)'),
                     '1 second', 'eve') AS eve \gset
 SELECT (hold_get(:eve)).state, (hold_get(:eve)).expires_at > clock_timestamp() AS live;
 SELECT pg_sleep(1.2);
 SELECT (hold_get(:eve)).state, (hold_get(:eve)).expires_at > clock_timestamp() AS live;
-\echo '-- The deadline has passed, so it can no longer be confirmed:'
+-- The deadline has passed, so it can no longer be confirmed:
 SELECT hold_confirm(:eve);
 \echo SQLSTATE :SQLSTATE
-\echo
-\echo '-- Finn asks for the same hour. The overdue hold is in the way, so it is released first.'
-SELECT hold_acquire(room_claim(1, '[2027-01-01 14:00, 2027-01-01 15:00)'),
+
+-- Finn asks for the same hour. The overdue hold is in the way, so it is released first.
+SELECT hold_acquire(room_claim(1, '[2030-07-04 14:00, 2030-07-04 15:00)'),
                     '10 minutes', 'finn') AS finn \gset
 SELECT h.holder, h.during, h.state
 FROM (SELECT (hold_get(id)).* FROM unnest(ARRAY[:eve, :finn]) AS id) AS h;
-\echo '================================================================================'
-\echo ' 7. What nobody asks for again, the reaper releases'
-\echo '================================================================================'
-\echo
+-- ================================================================================
+--  7. What nobody asks for again, the reaper releases
+-- ================================================================================
 SELECT hold_acquire(stock_claim(1, 1), '1 second', 'gus') AS gus \gset
 SELECT pg_sleep(1.2);
 SELECT examined, released FROM hold_reap();
 SELECT * FROM inventory;
-\echo '================================================================================'
-\echo ' That was the whole life of a hold. To try it yourself: make psql'
-\echo ' opens a shell on a throw-away server like this one, with a few rooms and items.'
-\echo '================================================================================'
+-- ================================================================================
+--  That was the whole life of a hold. To try it yourself: make psql
+--  opens a shell on a throw-away server like this one, with a few rooms and items.
+-- ================================================================================
