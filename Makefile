@@ -31,42 +31,52 @@ all install installcheck clean:
 	@echo "$(PG_CONFIG) names no PGXS makefile: install PostgreSQL's server headers or set PG_CONFIG" >&2; exit 1
 endif
 
-# make test ONLY="pgtap/states sessions" runs one file and one suite.
+# What `make help` prints: of a target's line what follows `##`, and the lines that begin with it.
+.PHONY: help
+help:
+	@awk '/^[a-z-]+:.*## / { target = $$0; sub(/:.*/, "", target); sub(/.*## /, ""); printf "make %-17s %s\n", target, $$0 } \
+	      /^##( |$$)/ { print substr($$0, 4) }' Makefile
+
+## make                   builds the extension (PG_CONFIG=/path/to/pg_config for another server)
+## make install           installs it into that server; make uninstall removes it
+## make installcheck      runs test/sql and test/specs against a server that runs already
+## make clean             removes what was built
+##
+## The rest needs nothing prepared: it installs the Debian packages that are missing, and runs on servers of its own.
 ONLY ?=
 VERSIONS ?= 15 17 18
 .PHONY: demo psql test test-worker test-examples test-monitoring test-matrix test-package bench lint format-check
-demo:
+demo:             ## tells a story in seven parts
 	@test/harness/enter demo test/harness/demo
-psql:
+psql:             ## opens a shell on a server of its own with the extension
 	@test/harness/enter demo test/harness/shell
-test:
+test:             ## runs all suites; ONLY="docs pgtap/state_table" one suite and one file
 	@test/harness/enter test test/harness/suites $(ONLY)
-test-worker:
+test-worker:      ## cleanup by the background worker and by pg_cron
 	@test/harness/enter worker test/harness/suites worker
-test-examples:
+test-examples:    ## the examples, and the booking page in a browser
 	@test/harness/enter examples test/harness/suites examples
-test-monitoring:
+test-monitoring:  ## the queries and the dashboard, with postgres_exporter
 	@test/harness/enter monitoring test/harness/suites monitoring
-test-matrix:
+test-matrix:      ## the suites on other versions of the server, VERSIONS="15 17 18"
 	@ONLY="$(ONLY)" test/harness/matrix $(VERSIONS)
-test-package:
+test-package:     ## builds the Debian package, installs it in a clean system, tries it there
 	@test/harness/package
-# make bench ONLY="cost throughput/acquire_item" QUICK=1 SAVE=name; see bench/README.md.
-bench:
+bench:            ## rates and costs; ONLY="cost throughput/acquire_item" QUICK=1 SAVE=name, see bench/README.md
 	@test/harness/enter bench bench/run $(if $(QUICK),--quick) $(ONLY) $(if $(SAVE),> bench/results/$(SAVE).txt && cat bench/results/$(SAVE).txt)
-lint:
+lint:             ## compiler warnings, clang-tidy, clang-format, shellcheck
 	@test/harness/enter lint test/harness/lint
-format-check:
+format-check:     ## clang-format alone
 	@clang-format --dry-run --Werror $(wildcard src/*.[ch]pp src/*/*.[ch]pp test/unit/*.cpp)
 
-# What surrounds an extension: test-dump runs test/environment/test_dump.py, test-environment all of its files.
 ENVIRONMENT := $(patsubst test/environment/test_%.py,%,$(sort $(wildcard test/environment/test_*.py)))
 .PHONY: test-environment $(ENVIRONMENT:%=test-%) test-pg-upgrade test-sanitize
-test-environment:
+test-environment: ## what surrounds an extension: test/environment/test_*.py
 	@test/harness/enter environment test/harness/suites environment pooled
+## make test-NAME         one file of these: test-dump runs test/environment/test_dump.py
 $(ENVIRONMENT:%=test-%):
 	@test/harness/enter environment test/harness/suites $(@:test-%=environment/%) $(if $(filter test-pooler,$@),pooled)
-test-pg-upgrade:
+test-pg-upgrade:  ## pg_upgrade from 15 to 17 and to 18
 	@test/harness/pg-upgrade
-test-sanitize:
+test-sanitize:    ## the suites under sanitizers
 	@test/harness/sanitize
