@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from population import HOME, SCHEMA, content, populate, works
-from server import install, member_relations, value
+from server import install, member_relations, rows, value
 from tour import Tour
 
 @pytest.fixture(scope="module")
@@ -146,6 +146,50 @@ def test_by_a_role_that_may_only_read(cluster, original, make_role, tmp_path):
     with cluster.empty_database() as target, cluster.connect(original) as before, cluster.connect(target) as after:
         restore(cluster, target, "plain", tmp_path / "dump")
         assert content(after) == content(before)
+
+
+def test_what_was_added_to_the_tables(cluster, tmp_path):
+    """The rows of an extension's tables are dumped, not their definitions. So what others hung on them is not there after
+    a restore, until its statements are run again; and a column that was added lets the restore fail."""
+    added = (f"CREATE TRIGGER mine BEFORE INSERT ON {HOME}.slot_hold FOR EACH ROW EXECUTE FUNCTION mine()",
+             f"CREATE INDEX mine ON {HOME}.slot_hold (holder)",
+             f"ALTER TABLE {HOME}.slot_hold ADD CONSTRAINT mine CHECK (holder <> '')",
+             f"CREATE POLICY mine ON {HOME}.slot_hold USING (true)",
+             f"COMMENT ON TABLE {HOME}.slot_hold IS 'mine'",
+             f"ALTER PUBLICATION mine ADD TABLE {HOME}.slot_hold")
+    found = f"""
+        SELECT (SELECT count(*) FROM pg_trigger WHERE tgname = 'mine') + (SELECT count(*) FROM pg_class WHERE relname = 'mine')
+             + (SELECT count(*) FROM pg_constraint WHERE conname = 'mine') + (SELECT count(*) FROM pg_policy)
+             + (SELECT count(*) FROM pg_publication_rel)
+             + (obj_description('{HOME}.slot_hold'::regclass, 'pg_class') = 'mine')::int"""
+    with cluster.database(SCHEMA) as name, cluster.connect(name) as before:
+        populate(before)
+        ours = content(before)
+        before.execute("CREATE FUNCTION mine() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
+        before.execute("CREATE PUBLICATION mine")
+        before.execute(f"CREATE TABLE detail (room_id bigint PRIMARY KEY REFERENCES {HOME}.room, floor integer)")
+        before.execute(f"INSERT INTO detail SELECT room_id, 3 FROM {HOME}.room")
+        for statement in added:
+            before.execute(statement)
+        cluster.run("pg_dump", "-Fc", "-f", tmp_path / "dump", name)
+        with cluster.empty_database() as target, cluster.connect(target) as after:
+            restore(cluster, target, "custom", tmp_path / "dump")
+            assert content(after) == ours
+            assert rows(after, "TABLE detail") == rows(before, "TABLE detail")
+            assert (value(before, found), value(after, found)) == (len(added), 0)
+            for statement in added:
+                after.execute(statement)
+            assert value(after, found) == len(added)
+            works(after)
+
+        before.execute(f"ALTER TABLE {HOME}.room ADD floor integer")
+        cluster.run("pg_dump", "-Fc", "-f", tmp_path / "dump", name)
+        with cluster.empty_database() as target, cluster.connect(target) as after:
+            done = cluster.run("pg_restore", "-d", target, tmp_path / "dump", check=False)
+            assert done.returncode == 1 and 'column "floor" of relation "room" does not exist' in done.stdout
+            for table in ("room", "slot_hold"):
+                assert value(after, f"SELECT count(*) FROM {HOME}.{table}") == 0
+            assert value(after, f"SELECT count(*) FROM {HOME}.stock_hold") > 0
 
 
 def test_under_load(cluster, tmp_path):
