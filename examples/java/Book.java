@@ -8,7 +8,6 @@ class Book {
         + " '[2030-01-01, 2040-01-01)') AS gap WHERE upper(gap) - lower(gap) >= '1h' LIMIT 1";
     static final String ACQUIRE_ROOM = "SELECT hold_acquire(room_claim(?, ?), ?, ?, ?)";
     static final String ACQUIRE_UNITS = "SELECT hold_acquire(stock_claim(?, ?), ?, ?)";
-
     interface Work { void run(Connection connection, int attempt) throws SQLException; }
 
     // One call; in auto-commit mode its own transaction. Types.OTHER leaves a text untyped, as the server wants it.
@@ -17,20 +16,15 @@ class Book {
             for (int i = 0; i < values.length; i++)
                 if (values[i] instanceof Number) statement.setObject(i + 1, values[i]);
                 else statement.setObject(i + 1, values[i], Types.OTHER);
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() ? rows.getString(1) : null;
-            }
+            ResultSet rows = statement.executeQuery();
+            return rows.next() ? rows.getString(1) : null;
         }
     }
 
     // The SQLSTATE of a call that is refused.
     static String refusal(Connection connection, String sql, Object... values) {
-        try {
-            call(connection, sql, values);
-            return "not refused";
-        } catch (SQLException error) {
-            return error.getSQLState();
-        }
+        try { call(connection, sql, values); } catch (SQLException error) { return error.getSQLState(); }
+        return "not refused";
     }
 
     // Committed before the payment goes out: from then on nobody releases the hold. A certain no gives it back. No answer
@@ -61,23 +55,19 @@ class Book {
         String url = System.getenv("JDBC_URL");
         try (Connection db = DriverManager.getConnection(url); Connection other = DriverManager.getConnection(url)) {
             String hour = call(db, FREE_HOUR, 1);
-            // The key makes the request safe to repeat when its answer got lost.
-            String key = UUID.randomUUID().toString();
+            String key = UUID.randomUUID().toString();  // makes the request safe to repeat when its answer got lost
             long hold = Long.parseLong(call(db, ACQUIRE_ROOM, 1, hour, "10 minutes", "ann", key));
             System.out.println("ann holds room 1");
             long again = Long.parseLong(call(db, ACQUIRE_ROOM, 1, hour, "10 minutes", "ann", key));
             System.out.println("the same key again: " + (again == hold ? "the same hold" : "another hold"));
             System.out.println("ben wants the same hour: " + refusal(db, ACQUIRE_ROOM, 1, hour, null, "ben", null));
-
             System.out.println("ann has paid: " + pay(db, hold, "payment-1", reference -> true));
             System.out.println("a second confirm: " + call(db, "SELECT hold_confirm(?)", hold));
             long unit = Long.parseLong(call(db, ACQUIRE_UNITS, 2, 1, null, "eli"));
             System.out.println("eli's card is refused: " + pay(db, unit, "payment-2", reference -> false));
-
             long late = Long.parseLong(call(db, ACQUIRE_UNITS, 2, 1, "50 milliseconds", "carol"));
             Thread.sleep(100);
             System.out.println("carol waited too long: " + refusal(db, "SELECT hold_confirm(?)", late));
-
             int attempts = transaction(db, (connection, attempt) -> {
                 call(connection, "SELECT stock_availability(?)", 2);
                 if (attempt == 1) call(other, ACQUIRE_UNITS, 2, 1, null, "somebody faster");
