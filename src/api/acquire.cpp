@@ -42,7 +42,10 @@ Datum acquire_all(FunctionCallInfo fcinfo, bool optional)
 {
     const std::span<Claim> claims = claims_argument(fcinfo, 0);
     AcquireRequest request = request_from(fcinfo, claims, optional);
-    request.claims_as_made = PG_GETARG_DATUM(0);
+    ArrayType *as_made = PG_GETARG_ARRAYTYPE_P_COPY(0);
+    if (ARR_NDIM(as_made) == 1)
+        ARR_LBOUND(as_made)[0] = 1;  // the same claims, whatever the first one's number
+    request.claims_as_made = PointerGetDatum(as_made);
     auto *hold_ids = static_cast<int64 *>(palloc(sizeof(int64) * (claims.size() + 1)));
     if (!with_spi([&] { return acquire(call_of(fcinfo), request, hold_ids); }))
         PG_RETURN_NULL();

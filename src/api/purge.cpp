@@ -4,20 +4,26 @@
 #include "api/arguments.hpp"
 #include "pg/clock.hpp"
 
+#include <cmath>
+
 namespace reservation {
 
 namespace {
 
 constexpr int32 kDefaultMaxRows = 10'000;
+constexpr double kMostYears = 6000;
 
 // The time before which a hold must have been changed last. Months and years count as in the calendar.
 TimestampTz unchanged_since(const Interval *older_than)
 {
+    // A longer time, an infinite one too, would lead out of the calendar.
+    const double years = older_than->month / 12.0 + older_than->day / 365.25 +
+                         static_cast<double>(older_than->time) / (365.25 * USECS_PER_DAY);
+    if (std::abs(years) > kMostYears)
+        raise_invalid_argument("older_than", "It must be less than 6000 years.");
     const TimestampTz now = read_clock();
     const TimestampTz since = DatumGetTimestampTz(DirectFunctionCall2(timestamptz_mi_interval, TimestampTzGetDatum(now),
                                                                       IntervalPGetDatum(older_than)));
-    if (TIMESTAMP_NOT_FINITE(since))
-        raise_invalid_argument("older_than", "It must be finite.");
     if (since > now)
         raise_invalid_argument("older_than", "It must not be negative.");
     return since;

@@ -43,6 +43,13 @@ constinit Statement checks[] = {
         " AND i.indnkeyatts OPERATOR(pg_catalog.=) 1::pg_catalog.int2"
         " AND i.indkey[0] OPERATOR(pg_catalog.=) a.attnum)"),
 
+    RESERVATION_CHECK(
+        "SELECT pg_catalog.format('table %s', v.table_name), 'has a table that inherits from it',"
+        " pg_catalog.format('Rows of %s count with it.', i.inhrelid::pg_catalog.regclass)"
+        " FROM (VALUES ('room'), ('inventory'), ('slot_hold'), ('stock_hold')) AS v (table_name) " RESERVATION_SCHEMA
+        RESERVATION_TABLE("t", "v.table_name")
+        " JOIN pg_catalog.pg_inherits AS i ON i.inhparent OPERATOR(pg_catalog.=) t.oid"),
+
     // 18 has constraints of this kind that were never validated.
     RESERVATION_CHECK(
         "SELECT pg_catalog.format('column %s.%s', t.relname, a.attname), 'may be null', 'NOT NULL is missing.'"

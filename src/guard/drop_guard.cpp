@@ -10,14 +10,15 @@ namespace {
 
 object_access_hook_type previous_hook = nullptr;
 
-// The kind whose hold table this is, if the table is a member of the extension.
+// The kind whose hold table this is, by its columns, if the table is a member of the extension. It may have been
+// renamed.
 const Kind *kind_of_member(Oid relation)
 {
-    const char *name = get_rel_name(relation);
-    if (name == nullptr)
+    const auto has = [relation](const char *column) { return get_attnum(relation, column) != InvalidAttrNumber; };
+    if (get_rel_relkind(relation) != RELKIND_RELATION || !has("hold_id") || !has("expires_at"))
         return nullptr;
     for (const Kind *kind : kinds()) {
-        if (strcmp(name, kind->hold_table) != 0)
+        if (!has(kind->resource_column))
             continue;
         const Oid extension = getExtensionOfObject(RelationRelationId, relation);
         const char *owner = OidIsValid(extension) ? get_extension_name(extension) : nullptr;
@@ -41,7 +42,7 @@ void refuse_drop(Oid relation)
                         errmsg("cannot drop extension reservation while holds occupy capacity"),
                         errdetail("Table \"%s\" has holds that are held, under review, or confirmed for a period that "
                                   "is not over.",
-                                  kind->hold_table),
+                                  get_rel_name(relation)),
                         errhint("Drain it first, or set reservation.allow_drop = on to lose them.")));
 }
 

@@ -54,6 +54,7 @@ struct Shortage {
     const Claim *claim;  // the first that does not fit
     int64 own_hold;      // a hold of the same holder that is in the way, or 0
     State own_state;
+    bool own_live;
     int64 available;  // units that could be had, for a kind with quantities
 };
 

@@ -83,9 +83,11 @@ bool reclaimable(const Call &call, const Demand &demand, const Claim &claim, Tim
         if (situation(hold.facts(), now, settings.expiry_grace()) == Situation::overdue)
             continue;
         shortage->claim = &claim;
-        if (same_holder(hold.holder, holder)) {
+        const bool of_this_call = hold.created_at == now;  // two claims of it overlap; its holds go with it
+        if (same_holder(hold.holder, holder) && !of_this_call) {
             shortage->own_hold = hold.hold_id;
             shortage->own_state = hold.state;
+            shortage->own_live = is_live(hold.expires_at, now);
         }
     }
     return shortage->claim == nullptr;
@@ -99,8 +101,9 @@ void refuse(const Call &call, const Demand &demand, const Shortage &shortage)
                            static_cast<long long>(demand.resource_id), at_position({shortage.claim->position})),
                     own == 0 ? 0 : errdetail("Hold %lld of the same holder is in the way.", own),
                     own == 0                            ? 0
-                    : shortage.own_state == State::held ? errhint("To keep it longer, extend it with hold_extend.")
-                                                        : errhint("It is %s already.", name_of(shortage.own_state)),
+                    : shortage.own_state != State::held ? errhint("It is %s already.", name_of(shortage.own_state))
+                    : shortage.own_live                 ? errhint("To keep it longer, extend it with hold_extend.")
+                                                        : errhint("Its deadline has passed."),
                     error_fields(call.schema, "slot_hold", "slot_hold_no_overlap")));
 }
 

@@ -100,7 +100,8 @@ bool acquire_once(const Call &call, const AcquireRequest &request, int64 *hold_i
     refuse_when_closed();
     if (request.ttl > settings.max_lifetime())
         raise_invalid_argument("ttl", "It is longer than reservation.max_lifetime allows.");
-    if (request.key != nullptr) {
+    // A key lives as long as one of its holds, so that one over no claims is not recorded.
+    if (request.key != nullptr && !request.claims.empty()) {
         for (std::size_t i = 0; i < request.claims.size(); ++i)
             hold_ids[i] = next_hold_id(call);
         for (int tries = 0; !record_request(call, keyed, {hold_ids, request.claims.size()}, read_clock());) {

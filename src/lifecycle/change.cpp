@@ -21,6 +21,7 @@ struct Target {
     int64 hold_id;
     std::size_t first;  // its first place among the elements
     Hold seen;
+    int64 given_back;
     Changed result;
 };
 
@@ -178,7 +179,7 @@ void decide(const Call &call, const ChangeRequest &request, Target &target, Time
             if (carry_out(call, request, plan, hold, now)) {
                 const State after = state_after(plan);
                 if (occupies(hold.state) && !occupies(after))
-                    hold.kind->give_back(call, hold.resource_id, hold.units);
+                    target.given_back = hold.units;
                 target.result = {true, after, plan.expires_at, hold.version + 1};
                 return;
             }
@@ -228,6 +229,22 @@ void lock_resources(const Call &call, std::span<Target> targets)
     }
 }
 
+// The units of all holds of a resource at once, which stand together: a counter that is written for each of thousands
+// of holds would have as many versions to go through.
+void give_back(const Call &call, std::span<const Target> targets)
+{
+    for (std::size_t first = 0, next = 0; first < targets.size(); first = next) {
+        const Hold &hold = targets[first].seen;
+        int64 units = 0;
+        for (; next < targets.size() && targets[next].seen.kind == hold.kind &&
+               targets[next].seen.resource_id == hold.resource_id;
+             ++next)
+            units += targets[next].given_back;
+        if (units > 0)
+            hold.kind->give_back(call, hold.resource_id, units);
+    }
+}
+
 }  // namespace
 
 void change(const Call &call, const ChangeRequest &request, Changed *results)
@@ -251,6 +268,7 @@ void change(const Call &call, const ChangeRequest &request, Changed *results)
     const TimestampTz now = read_clock();
     for (Target &target : present)
         decide(call, request, target, now);
+    give_back(call, present);
 
     std::sort(targets.begin(), targets.end(), [](const Target &a, const Target &b) { return a.hold_id < b.hold_id; });
     for (std::size_t i = 0; i < request.hold_ids.size(); ++i)

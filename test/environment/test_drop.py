@@ -58,6 +58,7 @@ STATEMENTS = [
     "BEGIN; ALTER SCHEMA home RENAME TO elsewhere; DROP EXTENSION reservation; COMMIT",
     "BEGIN; DROP EXTENSION reservation; ROLLBACK",
     "ALTER EXTENSION reservation DROP EVENT TRIGGER reservation_drop_guard; DROP EXTENSION reservation",
+    "ALTER TABLE home.slot_hold RENAME TO other; DROP EXTENSION reservation",
     "DROP ACCESS METHOD gist CASCADE",  # the server refuses this one and the next itself
     "DROP TYPE home.hold_claim CASCADE",
     "DROP FUNCTION home.hold_guard CASCADE",

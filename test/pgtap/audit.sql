@@ -1,7 +1,7 @@
 -- reservation_audit: whatever it looks for is provoked and found, each alone, and nothing is found when all is well.
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
-SELECT plan(79);
+SELECT plan(80);
 
 INSERT INTO room SELECT n, 'room ' || n FROM generate_series(1, 3) AS n;
 INSERT INTO inventory VALUES (1, 10), (2, 0);
@@ -55,6 +55,8 @@ SELECT is_empty('SELECT * FROM reservation_audit()', 'after all of them');
 
 -- Rows --------------------------------------------------------------------------------------------------------------
 
+SELECT is(found_after('CREATE TABLE kid () INHERITS (inventory)', 'INSERT INTO kid VALUES (1, 50, 50)'),
+          ARRAY['item 1: counter does not agree with holds', 'table inventory: has a table that inherits from it'], 'a child of inventory');
 SELECT is(found_after('UPDATE inventory SET available = available - 1 WHERE item_id = 1'),
           '{item 1: counter does not agree with holds}', 'a counter that was moved without a hold');
 SELECT is(found_after('DELETE FROM stock_hold WHERE hold_id = 16'),
