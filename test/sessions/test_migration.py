@@ -43,7 +43,7 @@ def statements(title, *words):
 def legacy(db):
     """The tables of the page, without its rows."""
     db.run("DROP SCHEMA IF EXISTS legacy CASCADE")
-    for sql in section("Migration")[0].split(";"):
+    for sql in statements("The old system", "CREATE SCHEMA legacy")[0].split(";"):
         if "legacy." in sql and "INSERT" not in sql or "CREATE SCHEMA" in sql:
             db.run(sql)
     db.run("INSERT INTO legacy.stock VALUES (7, %s), (8, %s)", UNITS, UNITS)
