@@ -35,13 +35,14 @@ struct Outlook {
 
 int64 interval() { return settings.reaper_interval_ms; }
 
-// When the next hold is due by the time source, or nothing before the end of the interval.
-Outlook outlook_by_deadlines(const Call &call)
+// When the next hold is due by the time source, or nothing before the end of the interval. A deadline that passed while
+// the run went on counts: the run may have read the clock before it.
+Outlook outlook_by_deadlines(const Call &call, int64 run_ms)
 {
     const TimestampTz passed = read_clock() - settings.expiry_grace();  // what had its deadline by then is due
     Outlook outlook{interval(), "no hold is due before"};
     for (const Kind *kind : kinds()) {
-        const Rows rows = kind->next_deadline->run(call, {instant(passed)});
+        const Rows rows = kind->next_deadline->run(call, {instant(passed - run_ms * 1000)});
         if (rows.empty() || rows.instant(0, 1) >= passed + outlook.pause * 1000)
             continue;
         const int64 due = (rows.instant(0, 1) - passed) / 1000 + 1;
@@ -60,12 +61,13 @@ Outlook clean_up()
         return {interval(), "transactions of this database are read-only"};
     const char *schema = text_to_cstring(home.string(0, 1));
     const Call call{schema, quote_identifier(schema)};
+    const int64 began = steady_clock_ms();
     const RunCounts counts = call_reap(call, kBatch);
     if (counts.halted)
         return {interval(), "the last run halted, see hold_run"};
     if (counts.examined - counts.failed >= kBatch)
         return {0, ""};
-    return outlook_by_deadlines(call);
+    return outlook_by_deadlines(call, steady_clock_ms() - began + 2);  // both are cut to milliseconds
 }
 
 // A transaction of its own.
