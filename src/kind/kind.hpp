@@ -49,6 +49,8 @@ struct Hold {
     Facts facts() const;
 };
 
+inline bool same_resource(const Hold &a, const Hold &b) { return a.kind == b.kind && a.resource_id == b.resource_id; }
+
 // Why a claim cannot be had.
 struct Shortage {
     const Claim *claim;  // the first that does not fit

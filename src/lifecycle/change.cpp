@@ -21,7 +21,6 @@ struct Target {
     int64 hold_id;
     std::size_t first;  // its first place among the elements
     Hold seen;
-    int64 given_back;
     Changed result;
 };
 
@@ -162,15 +161,16 @@ State state_after(const Plan &plan)
 }
 
 // Decides one hold whose resource is locked. The unlocked reading is good enough to write by, since the write
-// compares the version; whatever is answered without a write is read again under the lock first.
-void decide(const Call &call, const ChangeRequest &request, Target &target, TimestampTz now)
+// compares the version; whatever is answered without a write is read again under the lock first. Gives the units that
+// the hold no longer occupies.
+int64 decide(const Call &call, const ChangeRequest &request, Target &target, TimestampTz now)
 {
     const Position position{request.array ? static_cast<int>(target.first) + 1 : 0};
     Hold &hold = target.seen;
     for (bool locked = false;; locked = true) {
         if (locked && !reread(call, request.holder, &hold)) {
             if (request.command == Command::try_confirm)
-                return;
+                return 0;
             raise_no_such_hold(target.hold_id, position);
         }
         const Plan plan = plan_for(request, hold, now);
@@ -178,10 +178,8 @@ void decide(const Call &call, const ChangeRequest &request, Target &target, Time
         if (step == Step::writes) {
             if (carry_out(call, request, plan, hold, now)) {
                 const State after = state_after(plan);
-                if (occupies(hold.state) && !occupies(after))
-                    target.given_back = hold.units;
                 target.result = {true, after, plan.expires_at, hold.version + 1};
-                return;
+                return occupies(hold.state) && !occupies(after) ? hold.units : 0;
             }
             if (locked)
                 elog(ERROR, "the write of hold %lld was suppressed", static_cast<long long>(hold.hold_id));
@@ -192,7 +190,7 @@ void decide(const Call &call, const ChangeRequest &request, Target &target, Time
             if (step == Step::refused)
                 raise_refusal(plan.verdict, hold, now, position);
             target.result = {true, hold.state, hold.expires_at, hold.version};
-            return;
+            return 0;
         }
     }
 }
@@ -222,26 +220,25 @@ void lock_resources(const Call &call, std::span<Target> targets)
     const Hold *previous = nullptr;
     for (const Target &target : targets) {
         const Hold &hold = target.seen;
-        if (previous != nullptr && previous->kind == hold.kind && previous->resource_id == hold.resource_id)
+        if (previous != nullptr && same_resource(*previous, hold))
             continue;
         (void)hold.kind->lock(call, hold.resource_id, Patience::queue);  // its foreign key says that it exists
         previous = &hold;
     }
 }
 
-// The units of all holds of a resource at once, which stand together: a counter that is written for each of thousands
-// of holds would have as many versions to go through.
-void give_back(const Call &call, std::span<const Target> targets)
+// Decides holds whose resources are locked, those of one resource one after the other, and returns the units of each
+// resource at once: a counter that is written for each of thousands of holds would have as many versions to go through.
+void decide_all(const Call &call, const ChangeRequest &request, std::span<Target> targets, TimestampTz now)
 {
-    for (std::size_t first = 0, next = 0; first < targets.size(); first = next) {
-        const Hold &hold = targets[first].seen;
-        int64 units = 0;
-        for (; next < targets.size() && targets[next].seen.kind == hold.kind &&
-               targets[next].seen.resource_id == hold.resource_id;
-             ++next)
-            units += targets[next].given_back;
-        if (units > 0)
+    int64 units = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const Hold &hold = targets[i].seen;
+        units += decide(call, request, targets[i], now);
+        if (i + 1 == targets.size() || !same_resource(targets[i + 1].seen, hold)) {
             hold.kind->give_back(call, hold.resource_id, units);
+            units = 0;
+        }
     }
 }
 
@@ -266,9 +263,7 @@ void change(const Call &call, const ChangeRequest &request, Changed *results)
     const std::span<Target> present = targets.first(found);
     lock_resources(call, present);
     const TimestampTz now = read_clock();
-    for (Target &target : present)
-        decide(call, request, target, now);
-    give_back(call, present);
+    decide_all(call, request, present, now);
 
     std::sort(targets.begin(), targets.end(), [](const Target &a, const Target &b) { return a.hold_id < b.hold_id; });
     for (std::size_t i = 0; i < request.hold_ids.size(); ++i)

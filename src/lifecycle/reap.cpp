@@ -32,8 +32,6 @@ struct Place {
     int64 hold_id = PG_INT64_MIN;
 };
 
-bool same_resource(const Hold &a, const Hold &b) { return a.kind == b.kind && a.resource_id == b.resource_id; }
-
 class Run {
 public:
     Run(const Call &call, const ReapLimits &limits) : call_(call), limits_(limits), memory_(CurrentMemoryContext)
