@@ -3,7 +3,8 @@ import shutil
 
 import pytest
 
-from server import Cluster, numbers
+from paths import SETUP
+from server import Cluster, member_functions, numbers
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,15 @@ def database(cluster):
 def connection(cluster, database):
     with cluster.connect(database) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def prepared(cluster):
+    """The name of a database in which every statement of paths.py does what it is there for."""
+    with cluster.database() as name:
+        with cluster.connect(name) as opened:
+            opened.execute(SETUP)
+        yield name
 
 
 @pytest.fixture
@@ -55,3 +65,12 @@ def make_role(cluster):
     with cluster.connect() as admin:
         for role in made:
             admin.execute(f"DROP ROLE {role}")
+
+
+@pytest.fixture
+def stranger(make_role, connection):
+    """A role that may call every function of the extension, and nothing else."""
+    role = make_role()
+    for _, signature in member_functions(connection):
+        connection.execute(f"GRANT EXECUTE ON ROUTINE {signature} TO {role}")
+    return role

@@ -1,4 +1,5 @@
 """The SQL texts of the library, and their parse trees as the server makes them."""
+import functools
 import os
 import pathlib
 import re
@@ -15,6 +16,7 @@ STATEMENT = re.compile(r'[{(]\s*\d+\s*,\s*\{([^{}]*)\}\s*,\s*((?:"(?:[^"\\]|\\.)
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
+@functools.cache
 def declared(reads=("by_index", "whole_tables")):
     """(text, parameter types) of the Statements in the source; a type is an OID, or the name of hold_claim[]'s constant."""
     found = {}
@@ -85,10 +87,15 @@ def nodes(tree):
             yield from nodes(one)
 
 
+def type_names(connection, types, schema="public"):
+    """The parameter types of a Statement by their names."""
+    return [f"{schema}.hold_claim[]" if type_ == "kHoldClaimArray" else
+            value(connection, "SELECT pg_catalog.format_type(%s, NULL)", int(type_)) for type_ in types]
+
+
 def tree_of(connection, text, types, schema="public"):
     """The parse tree of a statement: as the body of a function, which the server analyses and does not plan."""
-    names = ", ".join(f"{schema}.hold_claim[]" if type_ == "kHoldClaimArray" else
-                      value(connection, "SELECT pg_catalog.format_type(%s, NULL)", int(type_)) for type_ in types)
+    names = ", ".join(type_names(connection, types, schema))
     statement = text.replace("{schema}", schema)
     connection.execute(f"CREATE FUNCTION pg_temp.analysed({names}) RETURNS void LANGUAGE sql BEGIN ATOMIC {statement}; END")
     tree = value(connection, "SELECT prosqlbody::pg_catalog.text FROM pg_catalog.pg_proc"

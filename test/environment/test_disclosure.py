@@ -2,18 +2,15 @@
 import psycopg
 import pytest
 
-from server import error, member_functions, rows, value
+from server import error, rows, value
 from tour import EVENING, MORNING
 
 SECRET = "SECRET"
 
 
 @pytest.fixture
-def parties(cluster, make_role, database, connection):
+def parties(cluster, stranger, database, connection):
     """A victim with holds in every state, and a stranger's session that may only call functions."""
-    stranger = make_role()
-    for _, signature in member_functions(connection):
-        connection.execute(f"GRANT EXECUTE ON ROUTINE {signature} TO {stranger}")
     connection.execute("INSERT INTO room SELECT g, 'Blue' FROM generate_series(1, 9) g")
     connection.execute("INSERT INTO inventory SELECT g, 5 FROM generate_series(1, 9) g")
     connection.execute("SET reservation.log_events = 'all'")
@@ -150,11 +147,8 @@ VIOLATED = {
 
 
 @pytest.fixture
-def overdue(cluster, make_role, database, connection):
+def overdue(cluster, stranger, database, connection):
     """The victim's overdue holds of room 1 and item 1, a stranger's session, and calls of each that release one."""
-    stranger = make_role()
-    for _, signature in member_functions(connection):
-        connection.execute(f"GRANT EXECUTE ON ROUTINE {signature} TO {stranger}")
     connection.execute("INSERT INTO room VALUES (1, 'Blue'); INSERT INTO inventory VALUES (1, 5)")
     # One that has expired already, for those constraints that compare two rows.
     connection.execute("""

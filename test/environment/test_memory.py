@@ -3,21 +3,12 @@ import re
 import subprocess
 
 import psycopg
-import pytest
 
-from paths import REFUSALS, SETUP, SUCCESSES, parts
+from paths import REFUSALS, SUCCESSES, parts
 
 WARM_UP, REPEATS = 300, 2000
 BYTES_BY_CONTEXTS = 40 * REPEATS      # what a palloc'd leftover of 40 bytes a call would be
 BYTES_BY_PROCESS = 300 * REPEATS      # the allocator of C++ and the noise of a process
-
-
-@pytest.fixture(scope="module")
-def prepared(cluster):
-    with cluster.database() as name:
-        with cluster.connect(name) as connection:
-            connection.execute(SETUP)
-        yield name
 
 
 MEASURE = """SELECT 'measured ' || (SELECT sum(total_bytes) FROM pg_backend_memory_contexts) || ' '

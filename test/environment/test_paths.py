@@ -1,17 +1,7 @@
 """Each way to fail and to succeed once: short enough for a server under valgrind."""
-import pytest
-
-from paths import REFUSALS, SETUP, SUCCESSES, parts
+from paths import REFUSALS, SUCCESSES, parts
 from server import sqlstate
 from tour import Tour
-
-
-@pytest.fixture(scope="module")
-def prepared(cluster):
-    with cluster.database() as name:
-        with cluster.connect(name) as connection:
-            connection.execute(SETUP)
-        yield name
 
 
 def test_each_refusal_is_the_one_that_it_is_named_for(cluster, prepared):
